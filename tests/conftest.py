@@ -1,4 +1,4 @@
-"""Set-up that all tests share."""
+"""Set-up shared by all tests."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from tests.interop.jars import kafka_jars
 hypothesis.settings.register_profile("octavo", deadline=None, derandomize="OCTAVO_RANDOM" not in os.environ)
 hypothesis.settings.load_profile("octavo")
 
-# No test in this process can see whether the disk was waited for: power losses are played in memory, by
-# crash/fault_filesystem.py. Thousands of syncs of some milliseconds each were most of the time of a run. The processes
+# No test in this process can see whether the disk was waited for: power losses are simulated in memory, by
+# crash/fault_filesystem.py. Thousands of syncs of some milliseconds each took most of the time of a run. The processes
 # that tests start do wait, and so does `make soak`.
 if "OCTAVO_SYNC" not in os.environ:
     os.fsync = os.fstat  # type: ignore[assignment]  # an error for what is not open, as from the real one
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What must hold before xdist starts its workers: where archives are unpacked, and which kernels serve."""
+    """Settings that must be made before xdist starts its workers: where archives are unpacked, and which kernels are
+    used."""
     archives.shared_root()
     if not any(Path(octavo.__file__).with_name("kernels").joinpath("compiled").glob("*.so")):
-        # Without compiled kernels the tests ask for the twin by name: commands would else say on stderr that it serves.
+        # Without compiled kernels the tests ask for the twins by name; otherwise commands would mention them on stderr.
         os.environ.setdefault("OCTAVO_KERNELS", "reference")
 
 
 @pytest.fixture(scope="session")
 def jvm() -> Iterator[ModuleType]:
-    """The `jpype` module with Kafka's classes on its path. A process can start one Java machine only."""
+    """The `jpype` module with Kafka's classes on its path. A process can start only one JVM."""
     jars = kafka_jars(KAFKA_VERSION)
     jpype: ModuleType = pytest.importorskip("jpype", reason="JPype is not installed")
     if not jpype.isJVMStarted():

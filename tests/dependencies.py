@@ -1,4 +1,4 @@
-"""The libraries that take long to load, which a start does without."""
+"""The libraries that take long to load, which a start must not import."""
 
 from __future__ import annotations
 

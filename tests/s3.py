@@ -1,4 +1,4 @@
-"""S3 as moto's server plays it, for the tests that read URLs."""
+"""S3 as simulated by moto's server, for the tests that read URLs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BUCKET = "octavo"
 
 
 class Server:
-    """A server with one bucket; `query` is what a URL of it ends with."""
+    """A server with one bucket; `query` is the end of its URLs."""
 
     def __init__(self, address: str) -> None:
         self.query = f"scheme=http&endpoint_override={address}&region=us-east-1"

@@ -26,7 +26,7 @@ PLAIN = ("transactional", "commit", "empty", "horizon", "horizon_v0", "appended"
 
 @pytest.mark.parametrize("names", [*((name,) for name in PLAIN), PLAIN])
 def test_golden_batches_come_out_again(kernels: SimpleNamespace, names: tuple[str, ...]) -> None:
-    """Decoded and encoded again, with nothing but header fields and columns in between."""
+    """Decoded and encoded again, with only header fields and columns in between."""
     data, table = table_of(*(BATCHES[name] for name in names))
     decoded = RecordColumns.empty(20, 1000, 20, 1000)
     kernels.decode_records(data, table, 0, decoded, 63)
@@ -102,7 +102,7 @@ def test_an_offset_out_of_reach(kernels: SimpleNamespace, delta: int) -> None:
 
 
 def test_a_buffer_that_is_too_small(kernels: SimpleNamespace) -> None:
-    """Five bytes are asked for in front of a record, the most that its length can take."""
+    """It asks for five bytes in front of a record, the most that its length can take."""
     source = columns(1, key=binary(b"key"))
     for room in range(9 + 5):
         assert kernels.encode_records(source, 0, 1, 0, 0, bytearray(room), 0) == (Code.FULL, 0)

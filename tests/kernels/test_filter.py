@@ -1,4 +1,4 @@
-"""Compaction's filter: which records stay, and the bytes of the batches that hold them then."""
+"""Compaction's filter: which records stay, and the bytes of the resulting batches."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_what_comes_before_damage_is_done(kernels: SimpleNamespace) -> None:
 
 
 def test_records_unpacked_elsewhere(kernels: SimpleNamespace) -> None:
-    """What stays whole is copied as it was; the rest is written unpacked, for the caller to compress."""
+    """What stays whole is copied unchanged; the rest is written uncompressed, for the caller to compress."""
     plain = record(0, b"a", b"1") + record(1, b"b", b"2")
     packed = [batch(b"packed", 2, base_offset=base, attributes=3, last_offset_delta=1) for base in (0, 10)]
     found = walk(b"".join(packed))
@@ -259,7 +259,7 @@ def foreseen(kernels: SimpleNamespace, table: OffsetTable, data: bytes, verdict:
 
 def test_marks_tell_what_becomes_of_batches(kernels: SimpleNamespace) -> None:
     data = (
-        batch(record(0, b"a") + record(1, b"b"), 2, base_offset=0, last_offset_delta=1)  # both come again
+        batch(record(0, b"a") + record(1, b"b"), 2, base_offset=0, last_offset_delta=1)  # both come again later
         + batch(record(0, b"c") + record(1, b"a"), 2, base_offset=10, last_offset_delta=1)  # one of them
         + batch(record(0, b"a") + record(1, b"b"), 2, base_offset=20, last_offset_delta=4)
         + batch(record(0, b"t", None), 1, base_offset=30)

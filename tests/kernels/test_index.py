@@ -1,4 +1,4 @@
-"""The counting rule of index entries."""
+"""The counting rule for index entries."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_both_agree_and_the_number_of_calls_does_not_matter(
 
 @pytest.mark.parametrize(("offset", "delta"), [(2**63 - 1, 5), (-(2**63), -5), (-(2**63), 0), (2**63 - 1, 0)])
 def test_offsets_wrap_around_as_in_java(kernels: SimpleNamespace, offset: int, delta: int) -> None:
-    """They are none of this index's, and no error."""
+    """They do not belong to this index, and are not an error."""
     table = table_of([(300, 0, 5), (300, 0, 6), (300, 0, 7)])
     table["base_offset"][1], table["last_offset_delta"][1] = offset, delta
     run = Run(kernels, table, start(), interval=0)

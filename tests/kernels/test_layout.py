@@ -1,4 +1,4 @@
-"""The layout that the compiled kernels repeat in C is that of layout.py."""
+"""The layout that the compiled kernels repeat in C is the same as in layout.py."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_row_of_the_batch_table_is_the_struct() -> None:
 
 
 def test_the_struct_needs_no_padding() -> None:
-    """Widest fields first: C lays the struct out as numpy does, without holes."""
+    """Widest fields first: C lays out the struct like numpy, without holes."""
     widths = [BATCH[name].itemsize for name in BATCH.names or ()]
     assert widths == sorted(widths[:-1], reverse=True) + widths[-1:]
     assert sum(widths) == BATCH.itemsize and BATCH.itemsize % 8 == 0

@@ -86,7 +86,7 @@ def test_the_crc_may_be_left_to_others(kernels: SimpleNamespace) -> None:
 
 
 def test_relative_offsets_count_up_to_the_wrapper(kernels: SimpleNamespace) -> None:
-    """The wrapper's offset is that of its last message; gaps of compaction stay."""
+    """The wrapper's offset is that of its last message; gaps left by compaction stay."""
     inner = message(0) + message(2) + message(5)
     outcome, columns = decode(kernels, inner, relative=True, wrapper_offset=105)
     assert (outcome[0], columns["offset"]) == (Code.DONE, [100, 102, 105])
@@ -114,7 +114,7 @@ def test_offsets_wrap_around(kernels: SimpleNamespace) -> None:
 
 
 def test_the_wrappers_time_overrules_v1_messages_alone(kernels: SimpleNamespace) -> None:
-    """A v0 message has no timestamp, even inside a v1 wrapper; and one of a later magic keeps its own."""
+    """A v0 message has no timestamp, even inside a v1 wrapper; one of a later magic keeps its own."""
     inner = message(0, timestamp=5) + message(1, magic=0) + message(2, magic=2, timestamp=6)
     assert decode(kernels, inner)[1]["timestamp"] == [5, -1, 6]
     assert decode(kernels, inner, timestamp=777)[1]["timestamp"] == [777, -1, 6]
@@ -132,7 +132,7 @@ def test_null_is_not_empty(kernels: SimpleNamespace, magic: int) -> None:
 
 
 def test_bytes_after_the_value_are_ignored(kernels: SimpleNamespace) -> None:
-    """Kafka finds key and value by their lengths and never asks for the rest."""
+    """Kafka finds key and value by their lengths and never reads the rest."""
     columns = decode(kernels, raw_message(8, 0, 0, b"\0\0\0\1k\0\0\0\1vmore"))[1]
     assert (columns["key"], columns["value"]) == ([b"k"], [b"v"])
 

@@ -1,4 +1,4 @@
-"""The table from keys to offsets: what it takes, when it is full, and Kafka's own layout of it."""
+"""The table from keys to offsets: what it accepts, when it is full, and Kafka's own layout."""
 
 from __future__ import annotations
 

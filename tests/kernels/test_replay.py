@@ -20,7 +20,7 @@ MAX_INT32 = 2**31 - 1
 
 
 def batches(*rows: dict[str, int]) -> NDArray[np.void]:
-    """One-record batches of producer 7 at offsets 0, 1, …, but for what a row says."""
+    """One-record batches of producer 7 at offsets 0, 1, …, except for what a row says."""
     table = np.zeros(len(rows), BATCH)
     for offset, (place, row) in enumerate(zip(table, rows, strict=True)):
         for name, value in {"base_offset": offset, "producer_id": 7, "magic": 2, "count": 1, **row}.items():
@@ -42,7 +42,7 @@ def markers_of(table: NDArray[np.void], *markers: tuple[int, int]) -> NDArray[np
 def replay(
     kernels: SimpleNamespace, producers: ProducerArrays, table: NDArray[np.void], *markers: tuple[int, int]
 ) -> Any:
-    """Replay all of it, growing when asked to; returns (code, row), and the transactions that the markers ended."""
+    """Replay everything, growing when asked to; returns (code, row), and the transactions that the markers ended."""
     ends = markers_of(table, *markers)
     code, row, marker = kernels.replay(table, ends, producers)
     while code == Replayed.FULL:

@@ -1,4 +1,4 @@
-"""Runs of batches from rows in any order: what the twin, which cuts and encodes each run for itself, makes of them."""
+"""Runs of batches from rows in any order: the same as the twin's, which cuts and encodes each run on its own."""
 
 from __future__ import annotations
 

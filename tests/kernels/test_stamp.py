@@ -1,4 +1,5 @@
-"""What a leader assigns to batches: offsets, leader epoch, timestamp type and time, with a new CRC only where due."""
+"""What a leader assigns to batches: offsets, leader epoch, timestamp type and timestamp, with a new CRC only if
+needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of all batches of a set at once."""
+"""The summary of all batches of a set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of dump-log, by the compiled kernel and by its twin."""
+"""The lines of dump-log, from the compiled kernel and from its twin."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def test_both_show_any_bytes_alike(contents: list[tuple[bytes | None, bytes | No
 
 
 def test_three_times_a_large_value_is_counted(kernels: SimpleNamespace) -> None:
-    """More than an int32 holds: the line does not fit, nothing is written. The memory is reserved but not touched."""
+    """More than an int32 holds: the line does not fit, and nothing is written. The memory is reserved but not
+    touched."""
     columns = columns_of([Record(0, 0, b"", b"v")])
     assert columns.value is not None
     columns.value.data = np.empty(800_000_000, np.uint8)

@@ -1,4 +1,4 @@
-"""The kernels let other threads run while they work, and share nothing but what they are given."""
+"""The kernels let other threads run while they work, and share nothing but their arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.kernels.hand_made import batch, message, record
 
 
 def test_threads_share_a_buffer(kernels: SimpleNamespace) -> None:
-    """Each with its own table and columns; the result is that of one."""
+    """Each with its own table and columns; the result is the same as with one thread."""
     data = batch(record(0, b"key", b"value") * 50, 50) * 20
     results: list[tuple[object, ...]] = []
 
@@ -77,7 +77,7 @@ def long_call(kernels: SimpleNamespace, name: str) -> Callable[[], object]:
 
 @pytest.fixture
 def no_forced_switch() -> Iterator[None]:
-    """No thread loses the interpreter's lock unless it gives it away."""
+    """No thread loses the interpreter's lock unless it releases it."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1000)
     yield
@@ -95,7 +95,7 @@ def pass_through(gate: threading.Lock, ran: list[bool]) -> None:
 def test_another_thread_runs_meanwhile(kernels: SimpleNamespace, name: str) -> None:
     call = long_call(kernels, name)
     ran: list[bool] = []
-    # The kernel may be done before the system wakes the other thread up: then it is tried again.
+    # The kernel may finish before the system wakes the other thread; then it is tried again.
     for _ in range(200):
         gate = threading.Lock()
         gate.acquire()

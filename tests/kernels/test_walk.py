@@ -17,7 +17,7 @@ ONE = batch(record(), 1, base_offset=7)
 def walk(
     kernels: SimpleNamespace, data: bytes, rows: int = 100, *, check_crc: bool = True
 ) -> tuple[list[dict[str, int]], int, Stop]:
-    table = np.full(rows, -1).astype(BATCH)  # no field may keep what was there
+    table = np.full(rows, -1).astype(BATCH)  # no field may keep its old value
     filled, position, stop = kernels.walk(data, 0, len(data), table, check_crc)
     names = BATCH.names or ()
     return [{name: int(row[name]) for name in names} for row in table[:filled]], position, Stop(stop)
@@ -122,7 +122,7 @@ def test_a_size_beyond_the_end_is_an_incomplete_batch(kernels: SimpleNamespace, 
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_the_smallest_message(kernels: SimpleNamespace, magic: int) -> None:
-    """14 bytes are enough for the walk, of a v1 message too, though that has no room for a field then."""
+    """14 bytes are enough for the walk, even for a v1 message, which then has no room for a field."""
     entry = raw_message(5, magic, 0, b"\0" * 8)
     (row,), position, stop = walk(kernels, entry)
     assert (row["size"], row["flaws"], position, stop) == (26, 0, 26, Stop.END)
@@ -177,13 +177,13 @@ def test_an_unknown_magic_is_read_by_kafkas_rule(kernels: SimpleNamespace, magic
     (row,), _, stop = walk(kernels, entry)
     assert (row["magic"], row["flaws"], stop) == (magic, Flaw.UNKNOWN_MAGIC, Stop.END)
     assert row["count"] == 1
-    # A batch has an epoch, a message none.
+    # A batch has an epoch, a message does not.
     assert row["partition_leader_epoch"] == -1
 
 
 @pytest.mark.parametrize("size", [14, 48])
 def test_a_batch_shorter_than_its_header(kernels: SimpleNamespace, size: int) -> None:
-    """Its fields are read from what follows, as Kafka reads them; at the end of the data there are none."""
+    """Its fields are read from what follows, as in Kafka; at the end of the data it has none."""
     short = batch(b"", 5, size=size, partition_leader_epoch=9)[: 12 + size]
     whole, position, stop = walk(kernels, short)
     assert (position, stop) == (12 + size, Stop.END)

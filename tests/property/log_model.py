@@ -1,4 +1,4 @@
-"""A partition's log as a list of batches: what its readers must see, worked out again for each question."""
+"""A partition's log as a list of batches: what its readers must see, computed again for each question."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ModelBatch(NamedTuple):
 
 
 class LogModel:
-    """Batches in the order of their offsets, and where the log begins and ends."""
+    """Batches in offset order, and where the log begins and ends."""
 
     def __init__(self) -> None:
         self.batches: list[ModelBatch] = []
@@ -44,9 +44,9 @@ class LogModel:
         self.end = offset
 
     def reload(self, active_base_offset: int) -> None:
-        """A log that was cut inside a batch ends after the one before it, once it is loaded again.
+        """A log that was cut inside a batch ends after the previous one, once it is loaded again.
 
-        What ends before the checkpoint of its start then begins there, empty.
+        A log that ends before the checkpoint of its start then begins there, empty.
         """
         last = self.batches[-1].next_offset if self.batches else 0
         self.end = max(last, active_base_offset)
@@ -59,13 +59,13 @@ class LogModel:
         return sent[-1] if sent else None
 
     def ongoing(self) -> dict[int, list[ModelBatch]]:
-        """The batches of each producer's transaction that has no marker."""
+        """The batches of each producer's open transaction."""
         return self._transactions()[0]
 
     def committed(self, *, remembers_all: bool) -> list[int]:
-        """The offsets that a reader of committed records gets.
+        """The offsets that a committed reader gets.
 
-        A transaction of which no record is left keeps readers from what follows it, as long as the log remembers it.
+        A transaction with no record left keeps readers from what follows it, as long as the log remembers it.
         """
         ongoing, aborted = self._transactions()
         firsts = [

@@ -36,7 +36,7 @@ ORIGINS = st.one_of(
 
 @st.composite
 def records(draw: st.DrawFn, *, headers: bool = True, max_size: int = 6, gap: int = 2**20) -> list[Record]:
-    """One or more records with offsets that increase, now and then by more than one as compaction leaves them."""
+    """One or more records with increasing offsets, sometimes with gaps as compaction leaves them."""
     count = draw(st.integers(1, max_size))
     offset = draw(st.integers(0, 2**63 - 1 - count * gap) | st.integers(0, 3))
     found = []
@@ -56,7 +56,7 @@ TRAITS = st.builds(
     origin=ORIGINS,
 )
 
-# What `encode_message_set` takes beside the records.
+# The arguments of `encode_message_set` besides the records.
 SETS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {
         "magic": st.sampled_from([0, 1]),
@@ -78,5 +78,5 @@ def built(found: list[Record], traits: BatchTraits) -> bytes:
 
 BATCHES = st.builds(built, records(), TRAITS)
 MESSAGE_SETS = st.builds(lambda found, how: encode_message_set(found, **how), records(headers=False), SETS)
-# Log entries of any magic; a message set without a codec is several of them.
+# Log entries of any magic; an uncompressed message set is several of them.
 ENTRIES = st.one_of(BATCHES, BATCHES.map(emptied), MESSAGE_SETS)

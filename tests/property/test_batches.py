@@ -1,4 +1,4 @@
-"""v2 batches come back as they were written, whatever they hold."""
+"""v2 batches are read back as they were written, whatever they hold."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_stamped_batch_has_its_records_still(written: list[Record], traits: Ba
 
 @given(records(), TRAITS, st.data())
 def test_one_flipped_bit_is_seen(written: list[Record], traits: BatchTraits, data: st.DataObject) -> None:
-    """A flip of any bit that the checksum covers, and of the checksum itself."""
+    """A flip of any bit that the checksum covers, or of the checksum itself."""
     batch = bytearray(built(written, traits))
     batch[data.draw(st.integers(17, len(batch) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(CorruptRecordError, match="CRC"):

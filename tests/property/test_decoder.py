@@ -39,7 +39,7 @@ def each_alone(data: bytes, rows: list[int] | None = None) -> list[Record]:
 
 @given(st.lists(ENTRIES, min_size=1, max_size=6).map(b"".join), st.data())
 def test_a_table_in_any_order_is_its_batches_one_by_one(log: bytes, data: st.DataObject) -> None:
-    """Sorted as in the file, mixed up, with rows left out and rows twice."""
+    """In file order, mixed up, with rows left out and repeated."""
     count = len(walk(log).table)
     rows = data.draw(st.lists(st.integers(0, count - 1), max_size=12))
     assert decode(log) == each_alone(log)
@@ -74,7 +74,7 @@ def test_projections_are_the_same_columns(log: bytes, wanted: int) -> None:
 
 
 def test_memory_does_not_follow_what_a_chunk_unpacks_to() -> None:
-    """64 batches of some hundred bytes, each of 1 MiB unpacked."""
+    """64 batches of some hundred bytes, each of which decompresses to 1 MiB."""
     value = bytes(1 << 20)
     log = b"".join(build_batch([Record(i, 0, None, value)], codec=Codec.ZSTD) for i in range(64))
     assert len(log) < 64 * 1000
@@ -142,7 +142,7 @@ def test_the_records_before_damage_are_handed_out(name: str, before: str, count:
 
 
 def test_a_position_inside_unpacked_records_counts_from_its_batch() -> None:
-    """Several batches are unpacked one after another; the place of the problem is told for its own."""
+    """Several batches are decompressed one after another; the position of the problem is relative to its own batch."""
     inner = bytes.fromhex("10 00 00 00 02 6b 02 76 00") + b"\x0c\x01\x00\x00\x00\x00"
     header = read_header(SOUND["packed"](0))
     log = SOUND["packed"](0) * 3

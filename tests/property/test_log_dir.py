@@ -1,4 +1,5 @@
-"""A log directory against a model: topics with their partitions, configs and records, through stops and crashes."""
+"""A log directory compared with a model: topics with their partitions, configs and records, through stops and
+crashes."""
 
 from __future__ import annotations
 

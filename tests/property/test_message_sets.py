@@ -1,4 +1,4 @@
-"""v0 and v1 message sets come back as they were written."""
+"""v0 and v1 message sets are read back as they were written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(data: bytes, columns: Column = Column.ALL) -> list[Record]:
 
 @given(records(headers=False), SETS)
 def test_a_set_reads_back(written: list[Record], how: dict[str, Any]) -> None:
-    """v0 has no timestamps; LogAppendTime overrules each record's own."""
+    """v0 has no timestamps; LogAppendTime overrides each record's own."""
     data = encode_message_set(written, **how)
     if how["magic"] == 0:
         assert read(data) == [r._replace(timestamp=-1) for r in written]

@@ -1,4 +1,4 @@
-"""Messages of any schema come back as they were; damaged ones are read or refused with the documented error."""
+"""Messages of any schema are read back as written; damaged ones are read or refused with the documented error."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def fields(draw: st.DrawFn, depth: int, tagged_from: int) -> tuple[Field, ...]:
 def types(depth: int, tagged_from: int) -> st.SearchStrategy[Type]:
     element: st.SearchStrategy[Primitive | Struct] = st.sampled_from(list(PRIMITIVES.values()))
     if depth:
-        # An element of no bytes could not be told from a count that is damaged: Kafka refuses it too.
+        # An element of no bytes could not be distinguished from a damaged count; Kafka refuses it too.
         element = element | fields(depth - 1, tagged_from).map(lambda parts: Struct("S", (Field("f", INT8), *parts)))
     return element | element.map(Array)
 

@@ -1,4 +1,4 @@
-"""A partition's log against a model: a list of batches, and the offsets that bound it."""
+"""A partition's log compared with a model: a list of batches, and the offsets that bound it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ class PartitionLogMachine(RuleBasedStateMachine):
         return self.log.append_as_leader(data, leader_epoch=0)
 
     def next_sequence(self, producer_id: int) -> int:
-        """After the producer's last batch; where the log has lost that, its word counts: it may know less by now."""
+        """The sequence after the producer's last batch; if the log has lost that batch, whatever the log still knows
+        counts."""
         last = self.model.last_of(producer_id)
         if last is not None and last.next_offset > self.model.start:
             return last.sequence + last.size
@@ -93,7 +94,7 @@ class PartitionLogMachine(RuleBasedStateMachine):
 
     @rule(producer_id=st.sampled_from(IDEMPOTENT))
     def append_again(self, producer_id: int) -> None:
-        """What is in the log is known, whatever happened since."""
+        """What is in the log is recognised, whatever happened since."""
         last = self.model.last_of(producer_id)
         if last is not None and last.next_offset > self.model.start:
             result = self.send(producer_id, last.sequence, last.size)
@@ -164,7 +165,7 @@ class PartitionLogMachine(RuleBasedStateMachine):
 
     @rule(without_indexes=st.booleans())
     def crash(self, without_indexes: bool) -> None:
-        """The process ends; the page cache survives, and all that can be made from the log may be lost."""
+        """The process ends; the page cache survives, and everything that can be rebuilt from the log may be lost."""
         self.log.abandon("its process ended")
         self.model.reload(self.log.segments.active.base_offset)
         if without_indexes:
@@ -177,7 +178,7 @@ class PartitionLogMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.log.recovery_point < self.log.log_end_offset)
     @rule(part=st.floats(0, 1), rest=st.binary(max_size=100))
     def power_loss(self, part: float, rest: bytes) -> None:
-        """A part is left of what was not flushed in the active segment, with something else after it."""
+        """A part of what was not flushed in the active segment is left, with something else after it."""
         self.log.abandon("its machine is off")
         path, flushed = self.log.segments.active.files.log.path, self.log.recovery_point
         data = path.read_bytes()
@@ -213,10 +214,10 @@ class PartitionLogMachine(RuleBasedStateMachine):
 
     @invariant()
     def lookup_agrees(self) -> None:
-        """The first record from the start on that is not older: a scan over the model says which."""
+        """The first record from the start on that is not older, as a scan over the model finds it."""
         start, times = self.model.start, self.model.timestamps()
-        # Kafka looks into the first segment alone that has such a timestamp, also in records before the log's start,
-        # and takes the file's time for that of a segment without timestamps.
+        # Kafka looks only into the first segment with such a timestamp, even in records before the log's start, and
+        # uses the file's time for a segment without timestamps.
         may_miss = start > self.log.segments.first.base_offset
         may_miss |= any(segment.max_so_far.timestamp < 0 for segment in self.log.segments)
         for wanted in (0, 1, 2, NOW_MS + 2000):

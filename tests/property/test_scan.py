@@ -1,4 +1,4 @@
-"""Random partitions, written batch by batch beside a naive model of them, and read by random scans."""
+"""Random partitions, written batch by batch next to a naive model of them, and read by random scans."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PRODUCERS = range(1, 4)
 
 @dataclass
 class Model:
-    """A partition in the making: its segments' bytes, and what a client may see of it."""
+    """A growing partition: its segments' bytes, and what a client may see of it."""
 
     segments: list[tuple[int, list[bytes]]] = field(default_factory=lambda: [(0, [])])
     snapshots: dict[int, dict[int, int]] = field(default_factory=dict)

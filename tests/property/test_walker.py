@@ -1,4 +1,4 @@
-"""The walker sees the same batches and the same end, however the bytes come to it."""
+"""The walker sees the same batches and the same end, however the bytes arrive."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TAILS = {
 
 
 class Source:
-    """A file that hands out at most so many bytes at a time."""
+    """A file that returns at most this many bytes at a time."""
 
     def __init__(self, data: bytes, at_once: int) -> None:
         self.data, self.position, self.at_once = data, 0, at_once
@@ -54,7 +54,7 @@ def in_one(data: bytes) -> tuple[list[Any], int, Stop]:
 
 
 def in_chunks(data: bytes, chunk_bytes: int, at_once: int) -> tuple[list[Any], int, Stop | None]:
-    """The same whether the walk knows the size of the whole or not."""
+    """The result must be the same whether or not the walk knows the total size."""
     found = collected(data, chunk_bytes, at_once, None)
     assert collected(data, chunk_bytes, at_once, len(data)) == found
     return found
@@ -136,7 +136,7 @@ def test_a_batch_larger_than_the_chunk() -> None:
 
 @pytest.mark.parametrize("size", [1 << 24, 2**31 - 1])
 def test_a_damaged_length_does_not_fill_the_memory(size: int) -> None:
-    """Where the walk knows how much there is, it sees at once that the batch cannot be whole."""
+    """If the walk knows the size, it sees at once that the batch cannot be whole."""
     log = strings.BATCHES["empty"] + ENTRY_PREFIX.pack(1, size) + bytes(1 << 23)
     source = Source(log, 1000)
     chunks = [
@@ -148,7 +148,7 @@ def test_a_damaged_length_does_not_fill_the_memory(size: int) -> None:
 
 
 def test_a_file_that_shrinks_meanwhile_ends_the_walk() -> None:
-    """A live broker may truncate what was there when its size was taken."""
+    """A live broker may truncate what existed when the size was taken."""
     whole, torn = strings.BATCHES["empty"], strings.BATCHES["transactional"]
     found = collected(whole + torn[:50], 100, 1000, len(whole + torn))
     assert found == in_one(whole + torn[:50])

@@ -1,4 +1,4 @@
-"""Files and folders that the system refuses to list or open, also to root."""
+"""Files and folders that the system refuses to list or open, even to root."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from octavo.format.names import FileKind, SegmentFile
 def write_segment(
     folder: Path, base_offset: int, *batches: bytes, interval_bytes: int = 200, closed: bool = True, tail: bytes = b""
 ) -> Path:
-    """A segment with its two indexes; one that is not closed has zeros after their entries, and no closing entry.
+    """A segment with its two indexes; if it is not closed, they have zeros after their entries, and no closing entry.
 
     `tail` follows the batches. Returns the path of the log file.
     """

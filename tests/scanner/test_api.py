@@ -1,4 +1,4 @@
-"""`octavo.scan` as users have it: record batches, tables, frames of pandas and Polars, DuckDB, Python values."""
+"""`octavo.scan` as users see it: record batches, tables, pandas and Polars frames, DuckDB, Python values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A consumer over a scan: the reading calls of a consumer, without a lock, beside whoever writes."""
+"""A consumer over a scan: the reading calls of a consumer, without a lock, next to any writer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OTHER = TopicPartition("orders", 1)
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Iterator[octavo.LogDir]:
-    """A directory that its owner has open: partition 0 of orders has offsets 0 to 9, one a record."""
+    """A directory that its owner has open: partition 0 of orders has offsets 0 to 9, one batch per record."""
     with octavo.LogDir(tmp_path / "logs", background=False) as logs:
         logs.create_topic("orders", 2, {"segment.bytes": 1024, "retention.ms": -1})
         send(logs, range(10))

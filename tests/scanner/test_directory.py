@@ -1,4 +1,4 @@
-"""Which partitions and files a place holds, and what is said of the rest."""
+"""Which partitions and files a place holds, and the notes about the rest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read(path: Path) -> Directory:
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """A log dir with a partition of two segments, checkpoints, and things on their way out."""
+    """A log directory with a partition of two segments, checkpoints, and folders that are being deleted."""
     root = tmp_path / "logs"
     folder = root / "orders-0"
     write_segment(folder, 0, batch(0, 3))

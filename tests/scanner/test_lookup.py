@@ -1,4 +1,4 @@
-"""Lookups by offset and by time, and the way that they take."""
+"""Lookups by offset and by time, and the steps they take."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_time_between_two_records_of_a_batch(folder: Path) -> None:
 
 
 def test_timestamp_0_alone_in_a_segment(folder: Path) -> None:
-    """The entry of its time index is all zeros, as unused ones are; Kafka answers so."""
+    """The entry of its time index is all zeros, like unused ones; Kafka answers this way."""
     for offset, timestamp in enumerate((0, 1000, 2000)):
         write_segment(folder, offset, batch(offset, timestamp=timestamp))
     snapshot = snapshot_of(folder)
@@ -74,7 +74,7 @@ def test_timestamp_0_alone_in_a_segment(folder: Path) -> None:
 
 
 def test_only_the_first_segment_that_can_have_the_time_is_searched(folder: Path) -> None:
-    # Below the log start nothing is read, and Kafka tries no second segment then.
+    # Nothing is read below the log start, and Kafka does not try a second segment then.
     write_segment(folder, 0, batch(0, timestamp=50), batch(1, timestamp=20))
     write_segment(folder, 2, batch(2, timestamp=60))
     folder.parent.joinpath("log-start-offset-checkpoint").write_text("0\n1\norders 0 1\n")

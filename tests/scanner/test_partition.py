@@ -69,7 +69,7 @@ def test_checkpoints_give_the_log_start_and_the_high_watermark(folder: Path) -> 
     assert (found.log_start_offset, found.high_watermark, found.log_end_offset) == (25, 80, 100)
     assert offsets(folder) == list(range(25, 100))
     assert offsets(folder, to_offset="highWatermark") == list(range(25, 80))
-    # One segment file is read as it is, whatever may be read of its partition.
+    # A single segment file is read as it is, whatever may be read of its partition.
     assert offsets(folder / f"{0:020}.log") == list(range(100))
 
 
@@ -225,7 +225,7 @@ def test_the_end_of_a_large_index_is_found_without_reading_it(folder: Path) -> N
 
 
 class Counting:
-    """A file system that notes how many bytes were asked for."""
+    """A file system that counts how many bytes were requested."""
 
     @staticmethod
     def locate(folder: Path, read: list[int]) -> Location:

@@ -1,4 +1,4 @@
-"""Plans: what is read, pruned and cut; and the arguments that say what to read."""
+"""Plans: what is read, pruned and divided; and the arguments that say what to read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def logs(tmp_path: Path) -> Path:
 
 
 def ranges(tasks: list[ReadTask]) -> list[list[tuple[str, int, int]]]:
-    """For each task its files and batches."""
+    """Each task's files and batches."""
     return [[(part.name[-7:-4], part.start // SIZE, part.end // SIZE) for part in task.ranges] for task in tasks]
 
 

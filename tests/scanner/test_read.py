@@ -126,7 +126,7 @@ def test_batches_that_go_back_are_not_delivered_twice(folder: Path) -> None:
 
 
 class TestDamage:
-    """A flipped bit, a broken length, an undecodable record: raised, or passed over and told."""
+    """A flipped bit, a broken length, an undecodable record: raised, or skipped and reported."""
 
     CASES: dict[str, Callable[[bytes], bytes]] = {  # noqa: RUF012
         "crc": lambda data: data[:60] + b"\x7f\x7f" + data[62:],
@@ -307,7 +307,7 @@ class TestChanges:
 
 
 class TestMemory:
-    """Record batches are their owner's; the memory of dropped ones is used again."""
+    """Record batches belong to their owner; the memory of dropped ones is reused."""
 
     @pytest.fixture(autouse=True)
     def small_fillings(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,7 +341,7 @@ class TestMemory:
 @pytest.mark.parametrize("fields", [{"lastOffsetDelta": -1}, {"lastOffsetDelta": -2}, {}], ids=str)
 @pytest.mark.parametrize("attributes", [0, 4])
 def test_a_batch_of_less_than_no_records_is_damage(folder: Path, fields: dict[str, int], attributes: int) -> None:
-    """Its CRC is right; a consumer of Kafka's fails at it, too."""
+    """Its CRC is right; Kafka's consumer fails at it, too."""
     log = write_segment(
         folder, 0, batch(0), crafted(batch(1), recordsCount=-1, attributes=attributes, **fields), batch(2)
     )

@@ -1,4 +1,4 @@
-"""Scans of other file systems: fsspec's memory, and S3 as moto's server plays it."""
+"""Scans of other file systems: fsspec's memory, and S3 as simulated by moto's server."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_hadoops_names_for_s3_mean_s3(s3: Server, scheme: str, monkeypatch: pyte
 
 
 def test_two_servers_are_two_places(s3: Server) -> None:
-    """The same bucket and path elsewhere is not the same place."""
+    """The same bucket and path elsewhere is a different place."""
     here, there = s3.url("logs"), s3.url("logs").replace("endpoint_override=127", "endpoint_override=126")
     assert len(distinct([here, there, here])) == 2
 

@@ -1,4 +1,4 @@
-"""Which batches are delivered: the quick answer for ordinary chunks is that of the rules."""
+"""Which batches are delivered: the quick answer for ordinary chunks agrees with the rules."""
 
 from __future__ import annotations
 

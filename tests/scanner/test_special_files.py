@@ -1,4 +1,4 @@
-"""Where a file is expected there may be a FIFO, a socket, a device or a folder: that is told, and never waited for."""
+"""In place of a file there may be a FIFO, a socket, a device or a folder: that is reported, and never waited for."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def logs(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["FIFO", "socket", "device", "folder"])
 def make(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
-    """Puts something in the place of a file, and says what is told of it."""
+    """Puts something in the place of a file, and returns what is reported about it."""
     with ExitStack() as stack:
 
         def make(place: Path) -> str:
@@ -40,7 +40,7 @@ def make(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
             match request.param:
                 case "FIFO":
                     os.mkfifo(place)
-                    # With a writer a FIFO can be opened at once: a test that fails here is one that ends.
+                    # With a writer a FIFO can be opened at once, so that a failing test still ends.
                     stack.callback(os.close, os.open(place, os.O_RDWR))
                 case "socket":
                     bound = stack.enter_context(socket.socket(socket.AF_UNIX))

@@ -119,7 +119,7 @@ def test_an_entry_of_the_index_counts_where_the_replay_does_not_reach(folder: Pa
 
 
 def test_a_marker_counts_before_its_index_entry_is_written(folder: Path) -> None:
-    # A broker writes the marker first; a reader of its disk may come between.
+    # A broker writes the marker first; a reader of its disk may come in between.
     write_segment(folder, 0, data(0, 1), abort(5, 1), closed=False)
     assert committed(folder) == []
     path(folder, 0, FileKind.TXN_INDEX).write_bytes(txn_index.encode([AbortedTxn(1, 0, 5, 6)]))

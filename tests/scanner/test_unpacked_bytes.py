@@ -1,4 +1,5 @@
-"""What a compressed batch may unpack to: one limit for all readers, that can be set, and an error that says how."""
+"""How far a compressed batch may decompress: one configurable limit for all readers, and an error that says how to set
+it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk that fails: what can be read is read, and what cannot is told with the place and the system's reason."""
+"""A failing disk: what can be read is read, and the rest is reported with its place and the system's reason."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def logs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bad_sector(logs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The log of orders-0, which cannot be read where `BAD` is."""
+    """The log of orders-0, which cannot be read at `BAD`."""
     log = path(logs / "orders-0", 0, FileKind.LOG)
     inode, pread = log.stat().st_ino, os.preadv
 

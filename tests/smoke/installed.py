@@ -1,6 +1,6 @@
 """The installed package under test: this environment's, or that of the Python that OCTAVO_SMOKE_PYTHON names.
 
-Everything runs in processes of that Python, so that nothing needs to be installed there for the tests' sake.
+Everything runs in processes of that Python, so that nothing needs to be installed there for the tests.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def run(*line: object, folder: Path, given: str = "") -> subprocess.CompletedPro
 
 
 def octavo(*arguments: object, folder: Path, given: str = "") -> str:
-    """What the command prints on stdout; it has to succeed."""
+    """The command's stdout; the command must succeed."""
     done = run(COMMAND, *arguments, folder=folder, given=given)
     assert done.returncode == 0, f"{done.args}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 
 def python(program: str, folder: Path) -> str:
-    """What a program prints on stdout; it has to succeed."""
+    """The program's stdout; the program must succeed."""
     done = run(PYTHON, "-c", program, folder=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -1,4 +1,5 @@
-"""One Spark session of each kind for a whole test run: the tests that use one run in one worker of pytest-xdist."""
+"""One Spark session of each kind for a whole test run; all tests that use one run in the same worker of
+pytest-xdist."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def java() -> None:
-    """Skips where Spark cannot start."""
+    """Skip if Spark cannot start."""
     reason = why_not()
     if reason is not None:
         pytest.skip(reason)
@@ -57,8 +58,8 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """Runs `function(session, *arguments)` on a local cluster of two worker processes.
 
-    A process has one session at a time, so this one lives in another: functions are those of modules, and what they
-    take and give is picklable.
+    A process has one session at a time, so this one lives in another process: functions belong to modules, and their
+    arguments and results are picklable.
     """
     folder = str(tmp_path_factory.mktemp("cluster"))
     context = multiprocessing.get_context("spawn")
@@ -69,7 +70,7 @@ def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ru
 
 @pytest.fixture(params=["local", "cluster"])
 def run_on(request: pytest.FixtureRequest) -> Run:
-    """Runs `function(session, *arguments)` on the one kind of session, and the test again on the other."""
+    """Runs `function(session, *arguments)` on one kind of session, and the test again on the other."""
     if request.param == "cluster":
         run: Run = request.getfixturevalue("cluster")
         return run

@@ -1,6 +1,6 @@
-"""Runs the guide's jobs as it shows them: `python -m … FOLDER`. A program of its own, since Spark calls back into it.
+"""Runs the guide's jobs as it shows them: `python -m … FOLDER`. A separate program, since Spark calls back into it.
 
-py4j listens for such calls by select, which takes no descriptor beyond 1023; a process that has run many tests has
+py4j listens for such calls with select, which accepts no descriptor above 1023; a process that has run many tests has
 more of them.
 """
 
@@ -19,7 +19,7 @@ LEAST_EXAMPLES = 35
 
 def main(folder: Path) -> int:
     session = start_session("local[2]", str(folder))
-    # The JVM has a working directory of its own: paths are made absolute.
+    # The JVM has its own working directory, so paths are made absolute.
     text = "\n".join(blocks(GUIDE, "pycon")).replace("build/guide", str(folder / "guide"))
     text = text.replace("tests/data", str(ROOT / "tests" / "data"))
     guide = doctest.DocTestParser().get_doctest(text, {}, GUIDE.name, str(GUIDE), 0)

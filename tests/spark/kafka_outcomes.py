@@ -19,9 +19,9 @@ from tests.spark.option_outcomes import LOGS, RECORDED, Outcome, Row, outcome_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# What makes a consumer group's name unlike all others.
+# What makes a consumer group's name unique.
 _GROUP_ID = re.compile(r"-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(--?[0-9]+)?")
-# Exceptions that only say that there was another one.
+# Exceptions that only wrap another one.
 _AROUND = {"StreamingQueryException", "SparkException", "ExecutionException", "KafkaException"}
 
 

@@ -55,7 +55,7 @@ class Streamed:
         self._query = start(self.writer)
 
     def check(self) -> None:
-        """Raise what went wrong, after having waited for more a little."""
+        """Raise what went wrong, after waiting a little for more."""
         assert self._query is not None
         self._query.awaitTermination(LOOK_SECONDS)
         error = self._query.exception()
@@ -108,7 +108,7 @@ def stream(jvm: ModuleType, broker: Broker, folder: Path, seconds: float) -> Non
     workload.start()
     (folder / "spark").mkdir()
     spark = start_session("local[2]", str(folder / "spark"))
-    # Retention and deleted topics take records before they are read, as they do from any consumer: no failure there.
+    # Retention and deleted topics take records before they are read, as from any consumer: that is not a failure.
     lenient = streamed(
         spark,
         broker,
@@ -153,7 +153,7 @@ def stream(jvm: ModuleType, broker: Broker, folder: Path, seconds: float) -> Non
 
 
 def has_gaps(broker: Broker, growing: GrowingTopic) -> bool:
-    """Whether the cleaner has removed records, so that a stream from the earliest offset on meets gaps."""
+    """Whether the cleaner has removed records, so that a stream from the earliest offset meets gaps."""
     places = octavo.scan(broker.log_dir, topics=growing.name, columns=["partition", "offset"]).to_table()
     found = places.group_by("partition").aggregate([("offset", "max"), ("offset", "count")]).to_pylist()
     return any(row["offset_count"] <= row["offset_max"] for row in found)
@@ -164,7 +164,7 @@ def are_moving(queries: tuple[Streamed, ...]) -> bool:
 
 
 def check_workload(found: Streamed, workload: Workload) -> None:
-    """What was acknowledged is there, but for what was deleted or aborted; and nothing else is."""
+    """Everything acknowledged must be there, except what was deleted or aborted; and nothing else."""
 
     def rows(topic: str) -> dict[int, Content]:
         return found.records[topic, 0]
@@ -180,7 +180,7 @@ def check_workload(found: Streamed, workload: Workload) -> None:
 
 
 def check_compacted(found: Streamed, acknowledged: list[Acknowledged]) -> None:
-    """The newest record of each key was read, unless it is a tombstone; and nothing that was not written."""
+    """The newest record of each key must have been read, unless it is a tombstone; and nothing that was not written."""
     newest: dict[tuple[int, bytes | None], Acknowledged] = {}
     sent: dict[tuple[str, int], dict[int, Content]] = defaultdict(dict)
     for record in acknowledged:

@@ -7,23 +7,23 @@ from typing import NamedTuple
 T0 = 1_700_000_000_000  # the timestamp of the first record of every topic; each next one is a second later
 
 
-# What stands for the broker's address in the cases and in what is recorded.
+# Stands for the broker's address in the cases and in what is recorded.
 BROKER = "broker:9092"
 BOTH_MODES = ("batch", "stream")
 STRATEGIES = {"subscribe", "subscribePattern", "assign"}
 
 
 class Case(NamedTuple):
-    """One query: an option, its value as the page shows it, and the options given beside what every query has."""
+    """One query: an option, its value as shown on the page, and the options in addition to those of every query."""
 
     option: str
     value: str
     options: dict[str, str]
     modes: tuple[str, ...] = BOTH_MODES
-    without: str | None = None  # what every query has but this one
+    without: str | None = None  # an option of every query that this one lacks
 
     def given(self, mode: str) -> dict[str, str]:
-        """All its options; a stream starts at the earliest offset unless the case is about where it starts."""
+        """All its options; a stream starts at the earliest offset unless the case is about its start."""
         given = {"kafka.bootstrap.servers": BROKER}
         if not STRATEGIES & self.options.keys():
             given["subscribe"] = "orders"
@@ -112,7 +112,7 @@ _UNRESOLVED = "Spark's source does not know yet how long it is from earliest to 
 _ALL_TOPICS = "a directory's topics belong together, so all of them are read"
 _INTERSECTION = "Python's expressions have no intersections"
 
-# Where ours answers otherwise on purpose, and why.
+# Where ours intentionally answers differently, and why.
 DIFFERENCES = {
     **{("(no topics)", "", mode): _ALL_TOPICS for mode in BOTH_MODES},
     **{("subscribePattern", "^[a-z&&[^x]]+$", mode): _INTERSECTION for mode in BOTH_MODES},

@@ -1,4 +1,4 @@
-"""What queries give, ours beside those of Spark's Kafka source as tests.spark.kafka_outcomes recorded them.
+"""What queries return, ours compared with Spark's Kafka source as recorded by tests.spark.kafka_outcomes.
 
 `python -m tests.spark.option_outcomes` (`make docs`) writes the page that shows both.
 """
@@ -26,7 +26,7 @@ Key = tuple[str, str, str]  # option, value, batch or stream
 # Topic, partition, offset, timestamp, its type, key, value, headers.
 Row = tuple[str, int, int, int, int, Any, Any, Any]
 
-# The error of ours that stands for an exception, or an error condition, of Spark's source.
+# Our error that corresponds to an exception, or an error condition, of Spark's source.
 KINDS = {
     "AssertionError": "ConfigError",
     "ConfigException": "ConfigError",
@@ -46,7 +46,7 @@ KINDS = {
 
 
 def outcome_of(rows: list[Row], tasks: int | None) -> Outcome:
-    """Rows as the page has them, with a digest of all that they hold; the number of tasks where it was asked for."""
+    """Rows as shown on the page, with a digest of all their content; and the number of tasks if requested."""
     said = _shown(rows) + ("" if tasks is None else f", in {tasks} task{'s' if tasks > 1 else ''}")
     whole = json.dumps(sorted(rows, key=lambda row: row[:3]), default=lambda value: bytes(value).hex())
     return {"rows": said, "content": hashlib.sha256(whole.encode()).hexdigest()[:16]}
@@ -110,7 +110,7 @@ def _rows(batches: Iterable[Any]) -> list[Row]:
 
 
 def differ(kafka: Outcome, octavo: Outcome) -> bool:
-    """Whether the answers are rows that differ in anything, rows and an error, or errors of two kinds."""
+    """Whether the answers are different rows, rows and an error, or different kinds of errors."""
     if "error" in kafka and "error" in octavo:
         return KINDS.get(kafka["type"]) != octavo["type"]
     return kafka != octavo
@@ -122,7 +122,7 @@ def recorded() -> dict[Key, Outcome]:
 
 
 def unpack(folder: Path) -> Path:
-    """The broker's log directory as it was then."""
+    """The broker's log directory at that time."""
     with tarfile.open(LOGS) as tar:
         tar.extraction_filter = getattr(tarfile, "data_filter", None)
         tar.extractall(folder)

@@ -1,4 +1,4 @@
-"""Queries that are run to their end."""
+"""Runs queries to their end."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-# Spark gives a query's Python process ten seconds to start, with no conf for it: too few on a machine that is busy.
+# Spark gives a query's Python process ten seconds to start, which cannot be configured: too short on a busy machine.
 _NOT_STARTED = "Python worker failed to connect back"
 _TRIES = 6
 
 
 def start(writer: DataStreamWriter) -> StreamingQuery:
-    """A query that has got as far as its first progress, or to its end."""
+    """Start a query and wait for its first progress, or its end."""
     for tries_left in reversed(range(_TRIES)):
         query = writer.start()
         while query.isActive and not query.recentProgress:
@@ -32,7 +32,7 @@ def start(writer: DataStreamWriter) -> StreamingQuery:
 
 
 def run(writer: DataStreamWriter) -> StreamingQuery:
-    """A query with Trigger.AvailableNow, ended; its error is raised."""
+    """Run a query with Trigger.AvailableNow to its end; raises its error."""
     query = start(writer.trigger(availableNow=True))
     query.awaitTermination()
     return query

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 LEAST_JAVA = 17
 
 
-# No session here lives long enough for its JVM's best compiler to pay: half of the CPU time of a start was that one's.
+# No session here lives long enough for the JVM's optimizing compiler to pay off; it took half of the CPU time of a
+# start.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
@@ -31,7 +32,7 @@ CONNECTOR = Path(os.environ.get("OCTAVO_KAFKA_LIBS") or CACHE) / "kafka-spark-4.
 CLUSTER = "local-cluster[2,1,1024]"
 
 
-# What keeps a session small, quiet and inside its folder.
+# Keeps a session small, quiet and inside its folder.
 CONFS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -49,7 +50,7 @@ CONFS = {
 
 
 def start_session(master: str, folder: str) -> SparkSession:
-    """A session whose files are all in a folder; workers run this very Python."""
+    """A session with all its files in a folder; workers run this very Python."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -67,7 +68,7 @@ def start_session(master: str, folder: str) -> SparkSession:
 
 
 def why_not() -> str | None:
-    """Why no session can be had here."""
+    """Why no session can be started here."""
     try:
         import pyspark  # noqa: F401
     except ImportError:

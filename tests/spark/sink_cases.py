@@ -10,7 +10,7 @@ _HEADER = "array(struct('h' key, cast('x' as binary) value))"
 
 
 class Case(NamedTuple):
-    """One write: what it is about, the columns that are selected, and the options beside the topic."""
+    """One write: its subject, the selected columns, and the options besides the topic."""
 
     what: str
     columns: str
@@ -81,7 +81,7 @@ CASES = [
     Case("output mode complete", "value", mode="complete", is_stream=True),
 ]
 
-# Where ours is not as theirs, and why.
+# Where ours differs from theirs, and why.
 DIFFERENCES: dict[str, str] = {
     f"columns `{KEYED}, timestamp_millis({TIME_MS}) timestamp`": "a column of ours",
     f"columns `{KEYED}, 'now' timestamp`": "a column of ours",

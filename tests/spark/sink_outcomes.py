@@ -26,12 +26,12 @@ Outcome = dict[str, str]  # "rows" or "error"
 
 
 def topic_of(case: Case) -> str:
-    """Each case has a topic of its own, which is there before."""
+    """Each case has its own topic, which exists beforehand."""
     return f"case-{CASES.index(case)}"
 
 
 def ask(spark: SparkSession, logs: Path, case: Case, sink: dict[str, str]) -> Outcome:
-    """Write a case with a sink (its format and its options), and read what is in the directory then."""
+    """Write a case with a sink (its format and options), and read the directory afterwards."""
     topic = topic_of(case)
     options = {**({"topic": topic} if case.has_topic else {}), **case.options, **sink}
     sink_format, path = options.pop("format"), options.pop("path", None)
@@ -60,7 +60,7 @@ def _stream(spark: SparkSession, logs: Path, case: Case, sink: tuple[str, str | 
 
 
 def _rows(logs: Path, topic: str, with_time: bool) -> str:
-    """Rows as the page has them; without a key their partition is anyone's guess."""
+    """Rows as shown on the page; without a key their partition is arbitrary."""
     found = []
     for record in octavo.scan(logs, topics=[topic]).records():
         where = f" in {record.partition}" if record.key is not None else ""
@@ -101,7 +101,7 @@ def recorded() -> dict[str, dict[str, Outcome]]:
 
 
 def are_alike(outcomes: dict[str, Outcome]) -> bool:
-    """The same rows, or an error of both."""
+    """Whether both gave the same rows, or both an error."""
     return outcomes["kafka"].get("rows") == outcomes["octavo"].get("rows")
 
 

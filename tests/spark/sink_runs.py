@@ -26,7 +26,7 @@ def produce(spark: SparkSession, root: Path, start: int, rows: int = ROWS) -> No
 def copy_stream(
     spark: SparkSession, folder: Path, *, sink: str = "octavo", most: int = ROWS, checkpoint: str = "checkpoint"
 ) -> Any:
-    """A query from the topic `input` to `output` in another directory, up to what is there now."""
+    """A query from the topic `input` to `output` in another directory, up to the current end."""
     reader = spark.readStream.format("octavo").option("subscribe", "input").option("startingOffsets", "earliest")
     rows = reader.option("maxOffsetsPerTrigger", most).load(str(folder / "in")).select("key", "value")
     writer = rows.writeStream.format(sink).option("topic", "output").option("partitions", 3)

@@ -1,6 +1,7 @@
-"""A driver whose tasks get speculative copies, on a cluster whose workers say that they are different machines.
+"""A driver whose tasks get speculative copies, on a cluster whose workers claim to be different machines.
 
-`python -m … MASTER FOLDER`. (Spark runs no two attempts of a task on one machine: local-cluster has none.)
+`python -m … MASTER FOLDER`. (Spark does not run two attempts of a task on one machine, so local-cluster has no
+speculation.)
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def main(master: str, folder: str) -> None:
 
 
 def slow_once(rows: DataFrame, marks: str) -> DataFrame:
-    """Rows whose first task stops once, after its first rows, until another attempt at it has come as far."""
+    """Rows whose first task stops once, after its first rows, until another attempt at it has got as far."""
     Path(marks).mkdir()
 
     def wait(batches: Any) -> Any:

@@ -1,4 +1,4 @@
-"""commitGroup: a stream's progress as a group's offsets, beside nobody who holds the directory."""
+"""commitGroup: a stream's progress as a group's offsets, while nobody holds the directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""onDamage: a damaged batch fails a query with the option's name, or is skipped, and the driver knows of it."""
+"""onDamage: a damaged batch fails a query with the option's name, or is skipped and reported to the driver."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ def test_one_bad_batch_does_not_end_a_query_over_many_directories(
     text = str(error.value)
     assert TOLD in text
     assert '.option("onDamage", "skip")' in text
-    assert text.count("File ") <= 2, text  # no frames but where the error leaves Octavo
-    damage(tmp_path / "disk9" / "orders-9" / "00000000000000000000.log", -1)  # seen by the planning already
+    assert text.count("File ") <= 2, text  # only the frame where the error leaves Octavo
+    damage(tmp_path / "disk9" / "orders-9" / "00000000000000000000.log", -1)  # already seen by the planning
     assert reader.option("onDamage", "skip").load(places).count() == 40 + 10 + 390
     notes = [note for note in octavo.spark.skipped(session) if str(tmp_path) in note.path]
     assert len(notes) == 2

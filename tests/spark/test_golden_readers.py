@@ -1,4 +1,5 @@
-"""The readers of every golden archive, called as Spark calls them: what a real client read, in batch and stream."""
+"""The readers on every golden archive, called as Spark calls them: they give what a real client read, in batch and
+stream."""
 
 from __future__ import annotations
 

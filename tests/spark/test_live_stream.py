@@ -1,6 +1,7 @@
-"""Streams over a live directory neither lose nor repeat records: tests.spark.live_stream in a process of its own.
+"""Streams over a live directory neither lose nor repeat records: runs tests.spark.live_stream in its own process.
 
-As long as it takes to see micro-batches and new partitions; `make soak` takes ten minutes (OCTAVO_LIVE_SECONDS=600).
+It takes as long as it needs to see micro-batches and new partitions; `make soak` takes ten minutes
+(OCTAVO_LIVE_SECONDS=600).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How offset ranges are cut, and how micro-batches are limited: pure rules, as in Spark's Kafka source."""
+"""How offset ranges are divided, and how micro-batches are limited: pure rules, as in Spark's Kafka source."""
 
 from __future__ import annotations
 

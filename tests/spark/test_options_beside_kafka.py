@@ -1,4 +1,4 @@
-"""Our source beside Spark's Kafka source, option by option, and the same rows from both over one broker."""
+"""Our source compared with Spark's Kafka source, option by option, and the same rows from both over one broker."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_each_option_gives_the_rows_of_sparks_kafka_source_or_an_error_as_it_does(logs: Path) -> None:
-    """Rows with all that they hold, in as many tasks where that was asked for; of errors the kind."""
+    """Rows with all their content, in as many tasks if the case is about that; for errors, their kind."""
     assert {key: both for key, both in compared(logs).items() if differ(*both) and key not in DIFFERENCES} == {}
 
 
@@ -50,7 +50,7 @@ def test_every_case_was_asked_and_every_difference_is_one(logs: Path) -> None:
 
 
 def test_each_option_has_a_row_for_each_query() -> None:
-    """Except ours, and those that are not an option of a query alone."""
+    """Except ours, and those that do not belong to a single query."""
     sparks = {option.name for option in SOURCE_OPTIONS if not option.ours} - {"path", "kafka.*"}
     asked = {(case.option, mode) for case, mode in ASKED}
     assert {(name, mode) for name in sparks for mode in ("batch", "stream")} - asked == set()
@@ -78,7 +78,7 @@ def kafka(jvm: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     running = Broker(tmp_path_factory.mktemp("kafka"), {"log.flush.start.offset.checkpoint.interval.ms": "100"})
     running.start()
     fill(jvm, running.bootstrap_servers)
-    # A broker notes now and then where its logs start; a reader of its files knows no sooner.
+    # A broker writes where its logs start only occasionally, and a reader of its files cannot know earlier.
     starts, end = running.log_dir / LOG_START_OFFSET_CHECKPOINT, time.monotonic() + PATIENCE_SECONDS
     while not starts.exists() or "trimmed 0 5" not in starts.read_text():
         assert time.monotonic() < end
@@ -114,7 +114,7 @@ def test_both_sources_stream_the_same_offsets(spark: SparkSession, kafka: Broker
 
 @pytest.mark.kafka
 def test_sparks_source_still_says_what_was_recorded(spark: SparkSession, kafka: Broker) -> None:
-    """A few of the cases: all of them are asked when the page is made."""
+    """Only a few of the cases: all of them are asked when the page is made."""
     for option, value, mode in (
         ("startingTimestamp", "before startingOffsets", "batch"),
         ("endingOffsets", "other partitions", "batch"),

@@ -1,4 +1,4 @@
-"""Our sink beside Spark's Kafka sink: columns, options and modes."""
+"""Our sink compared with Spark's Kafka sink: columns, options and modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole driver, its JVM too, is killed at any moment and started again: no record is lost, none is there twice."""
+"""A whole driver, including its JVM, is killed at any moment and started again: no record is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.spark.sink_runs import ROWS, numbers, staged, values
 
 # `make soak` sets 100.
 KILLS = int(os.environ.get("OCTAVO_KILLS", "1"))
-# How long after its query's start a driver lives at most, at first; a machine that takes longer gives longer lives.
+# The longest time that a driver lives after its query's start, at first; a slower machine gives longer lives.
 LONGEST_SECONDS = 9.0
 MORE = 1.2
 
@@ -28,7 +28,7 @@ def test_the_driver_is_killed_at_any_moment(tmp_path: Path) -> None:
     folder = _with_input(tmp_path / "0")
     while killed < KILLS:
         before = _committed(folder)
-        if _run(folder, chance.uniform(0, longest)) == 0:  # it was quicker, and has copied all
+        if _run(folder, chance.uniform(0, longest)) == 0:  # it was faster, and has copied everything
             _check(folder)
             copied, longest = copied + 1, longest / MORE
             folder = _with_input(tmp_path / str(copied))
@@ -42,7 +42,7 @@ def test_the_driver_is_killed_at_any_moment(tmp_path: Path) -> None:
 
 
 def _committed(folder: Path) -> int:
-    """How many micro-batches Spark has noted as done."""
+    """How many micro-batches Spark has recorded as done."""
     return len(list((folder / "checkpoint" / "commits").glob("[0-9]*")))
 
 
@@ -58,7 +58,7 @@ def _check(folder: Path) -> None:
 
 
 def _run(folder: Path, seconds: float | None = None) -> int:
-    """Start a driver, and kill it so many seconds after its query has begun; returns how it ended."""
+    """Start a driver, and kill it this many seconds after its query has begun; returns how it ended."""
     driver = _start(folder)
     assert driver.stdout is not None
     try:
@@ -68,7 +68,7 @@ def _run(folder: Path, seconds: float | None = None) -> int:
         return -signal.SIGKILL
     finally:
         if driver.poll() is None:
-            # The group that was made for it: the driver's Python and its JVM.
+            # The process group created for it: the driver's Python and its JVM.
             os.killpg(driver.pid, signal.SIGKILL)
             driver.wait()
 

@@ -1,4 +1,4 @@
-"""Options of the sink that cannot be: refused at once, before anything is made."""
+"""Invalid options of the sink are refused at once, before anything is created."""
 
 from __future__ import annotations
 

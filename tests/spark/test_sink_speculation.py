@@ -1,4 +1,4 @@
-"""Two attempts of a task at once, as Spark's speculation starts them: their rows are there once."""
+"""Two simultaneous attempts of a task, as started by Spark's speculation: their rows are written once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_two_attempts_of_a_task_write_its_rows_once(tmp_path: Path) -> None:
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[str]:
-    """A master and two workers of one core each, which are different machines by their names."""
+    """A master and two workers with one core each, which are different machines by name."""
     port = free_ports(1)[0]
     master = f"spark://127.0.0.1:{port}"
     started = [_daemon(folder, "master", "master.Master", "--host", "127.0.0.1", "--port", port, "--webui-port", 0)]

@@ -27,7 +27,7 @@ from tests.spark.queries import run
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# One of each kind; `make soak` takes all (OCTAVO_SPARK_ARCHIVES=all), and test_golden_readers does without a session.
+# One of each kind; `make soak` takes all (OCTAVO_SPARK_ARCHIVES=all), and test_golden_readers works without a session.
 SAMPLE = ("v431-clean", "v431-two-dirs", "v431-killed", "v0821", "v282-compacted", "upgrade-mixed-compacted")
 ARCHIVES = WITH_RECORDS if os.environ.get("OCTAVO_SPARK_ARCHIVES") == "all" else SAMPLE
 KINDS = {0: "CreateTime", 1: "LogAppendTime", -1: "NoTimestampType"}
@@ -41,7 +41,7 @@ def logs(tmp_path: Path) -> Path:
 
 
 def load(reader: Any, archive: str, isolation: str) -> DataFrame:
-    """An archive's records as they are compared, whichever way they are read."""
+    """An archive's records in the form that is compared, whichever way they are read."""
     from pyspark.sql import functions
 
     topics = sorted({topic for level, topic, _ in expected(archive) if level == isolation})
@@ -73,7 +73,7 @@ def isolations(archive: str) -> list[str]:
 
 
 def test_a_batch_gives_what_a_real_client_read(spark: SparkSession) -> None:  # T6
-    """Archives at once: to plan and start a query costs more than to read them."""
+    """All archives in one query, since planning and starting one costs more than reading them."""
     frames: list[DataFrame] = []
     rows: dict[tuple[str, str, str, int], list[Row]] = {}
     for archive in ARCHIVES:

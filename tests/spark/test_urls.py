@@ -1,4 +1,4 @@
-"""Spark over an object store: Hadoop's name for it, the jobs, and credentials that nobody gets to see."""
+"""Spark over an object store: Hadoop's name for it, the jobs, and credentials that are never shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A PySpark that is too old gets one sentence, wherever it is met first; the jobs run on it."""
+"""A PySpark that is too old gets one sentence, wherever it is first noticed; the jobs run on it."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def rows() -> Iterator[tuple[str, bytes, Answers, dict[str, str]]]:
     yield "an earlier leader epoch", batch(epoch=EPOCH - 1), every((SIZE, 2)) | {"RAFT_LEADER": INVALID}, {}
     later = every((SIZE, 2)) | {"RAFT_LEADER": INVALID, "REPLICATION": NOTHING}
     yield "a later leader epoch", batch(epoch=EPOCH + 1), later, {}
-    # A follower takes it here; it is the leader epoch cache that refuses it then.
+    # A follower accepts it here; the leader epoch cache then refuses it.
     yield "no leader epoch", batch(epoch=-1), every((SIZE, 2), ASSIGNING) | {"RAFT_LEADER": INVALID}, {}
     then_later = SOUND + batch(3, epoch=EPOCH + 1) + batch(6)
     yield "a later leader epoch behind another", then_later, {"REPLICATION": (SIZE, 2), "RAFT_LEADER": INVALID}, {}

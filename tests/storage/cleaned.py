@@ -1,4 +1,4 @@
-"""Cleaning one log that stands alone, without a `LogManager`."""
+"""Cleans one log on its own, without a `LogManager`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work in a forked child."""
+"""Runs work in a forked child."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def in_child(work: Callable[[], object]) -> str:
-    """What becomes of some work in a forked child."""
+    """The outcome of some work in a forked child."""
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
         try:

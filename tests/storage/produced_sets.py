@@ -46,7 +46,7 @@ MARKER = build_marker_batch(
 
 
 def changed(batch: bytes, **fields: Any) -> bytes:
-    """A v2 batch with other header fields and a CRC that fits."""
+    """A v2 batch with other header fields and a matching CRC."""
     return frame_batch(replace(read_header(batch), **fields), batch[BATCH_OVERHEAD:])
 
 
@@ -56,18 +56,18 @@ def flagged(batch: bytes, bits: int) -> bytes:
 
 
 def content(batch: bytes) -> bytes:
-    """The bytes of a v2 batch's records, unpacked."""
+    """The bytes of a v2 batch's records, decompressed."""
     return bytes(decompress(read_header(batch).codec_id, batch[BATCH_OVERHEAD:]))
 
 
 def with_content(batch: bytes, inside: bytes) -> bytes:
-    """A v2 batch around other bytes, compressed with its codec."""
+    """A v2 batch with other content, compressed with its codec."""
     header = read_header(batch)
     return frame_batch(header, compress(header.codec_id, inside))
 
 
 def cut_stream(batch: bytes) -> bytes:
-    """A v2 batch without its last bytes, but with a length and CRC that fit."""
+    """A v2 batch without its last bytes, but with a matching length and CRC."""
     return frame_batch(read_header(batch), batch[BATCH_OVERHEAD:-5])
 
 

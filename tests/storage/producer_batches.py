@@ -65,7 +65,7 @@ def append(
     origin: AppendOrigin = AppendOrigin.CLIENT,
     transaction_version: int | None = None,
 ) -> tuple[ProducerAppend, list[AbortedTxn]]:
-    """Check, apply, complete; returns what was found and what the transaction index was given."""
+    """Check, apply, complete; returns what was found and what went into the transaction index."""
     found = walk(b"".join(batches))
     checked = manager.check(found.data, found.table, origin, transaction_version)
     aborted: list[AbortedTxn] = []

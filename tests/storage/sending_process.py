@@ -1,6 +1,6 @@
-"""Sends a partition's batches to a socket; a test watches it: `python -m tests.storage.sending_process FOLDER PORT`.
+"""Sends a partition's batches to a socket while a test watches: `python -m tests.storage.sending_process FOLDER PORT`.
 
-Lines on stderr say where the sending begins and ends.
+Lines on stderr say when the sending begins and ends.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def _origin(producer_id: int, sequence: int, is_transactional: bool) -> Origin:
 
 
 def batches(rng: random.Random) -> list[bytes]:
-    """Batches of several producers, two with transactions, some of an old format; with gaps between offsets."""
+    """Batches of several producers, two with transactions, some in an old format; with gaps between offsets."""
     made, offset, timestamp, epoch = [], 0, 1000, 0
     sequences = {7: 0, 8: 0, 9: 0}
     for _ in range(rng.randint(1, 60)):

@@ -1,4 +1,4 @@
-"""What a `LogManager` does by itself, at Kafka's intervals, on a clock and a scheduler that tests move."""
+"""What a `LogManager` does by itself, at Kafka's intervals, with a clock and a scheduler that tests move."""
 
 from __future__ import annotations
 

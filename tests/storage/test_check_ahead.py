@@ -1,4 +1,4 @@
-"""Segments that are checked in parallel are recovered just as one after the other."""
+"""Segments checked in parallel are recovered exactly like segments checked one after the other."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def opened(folder: Path, world: World, checkers: Checkers | None = None, *, clea
 
 
 def written(folder: Path, world: World) -> Path:
-    """A log of many segments, with producers, that was not closed."""
+    """A log with many segments and producers that was not closed."""
     log = opened(folder, world, clean=True)
     for number in range(40):
         origin = Origin(producer_id=number % 3, producer_epoch=0, base_sequence=number // 3)

@@ -33,7 +33,7 @@ def opened(root: Path, world: World, **configs: Given) -> LogManager:
 
 
 def fill(logs: LogManager, topic: str, segments: int = 3, keys: int = 5, timestamp: int = NOW_MS) -> None:
-    """Segments of ten records over some keys, and an active one with nothing in it."""
+    """Segments of ten records over some keys, and an empty active one."""
     log = logs.log(topic, 0)
     for number in range(segments):
         records = [Record(at, timestamp, b"key %d" % (at % keys), b"%d.%d" % (number, at)) for at in range(10)]
@@ -224,7 +224,7 @@ def test_paused_partitions_are_passed_over() -> None:
 
 
 def test_a_run_that_an_interrupt_ended_holds_nobody_up() -> None:
-    """Its thread came back without having said that the run is over."""
+    """Its thread came back without reporting that the run is over."""
     states = CleanerStates()
     with ThreadPoolExecutor(1) as gone:
         assert gone.submit(states.begin, T0).result()

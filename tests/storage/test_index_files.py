@@ -70,7 +70,7 @@ def test_full_when_no_slot_is_left_and_for_times_when_one_is(tmp_path: Path) -> 
     assert times.room == 1
     extend_times(times, [4], [14])
     assert times.room == 0
-    assert times.maybe_append(TimestampOffset(5, 15))  # the slot that is kept for the closing entry
+    assert times.maybe_append(TimestampOffset(5, 15))  # the slot reserved for the closing entry
     assert len(times) == 5
 
 

@@ -1,4 +1,4 @@
-"""Changes of a log that are interrupted: nothing is lost, the log is just loaded again."""
+"""Interrupted changes of a log: nothing is lost, the log is just loaded again."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_other_changes_too(
 
 
 class TooManyOpen(LocalFileSystem):
-    """A process that has no file descriptor left, once `is_full` is set."""
+    """A process without any file descriptor left, once `is_full` is set."""
 
     def __init__(self) -> None:
         self.is_full = False
@@ -119,7 +119,7 @@ def test_too_many_open_files_are_not_a_failed_disk(tmp_path: Path) -> None:
 
 
 def test_a_flush_while_a_file_gets_another_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A swap renames a file, then notes its new name: a flush in between must not think that the disk failed."""
+    """A swap renames a file, then records its new name: a flush in between must not think that the disk failed."""
     with LogManager(tmp_path, background=False) as logs:
         configs: dict[str, Given] = {
             "segment.bytes": 1000,
@@ -215,7 +215,7 @@ def test_a_flush_after_an_interrupted_reload(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_a_close_that_was_interrupted_is_called_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Until it has ended, no one else can have the directory: it may still have to be written to."""
+    """Until it has finished, nobody else can have the directory, since it may still have to be written to."""
     logs = LogManager(tmp_path, background=False)
     logs.create_topic("t", 3)
     for log in logs.logs.values():

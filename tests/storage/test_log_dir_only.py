@@ -1,4 +1,4 @@
-"""`LogManager(only=…)`: a few partitions are opened, all others stay as they are."""
+"""`LogManager(only=…)`: a few partitions are opened, and all others stay untouched."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def append(log: PartitionLog, count: int) -> None:
 
 
 def read_on(log: PartitionLog, offset: int) -> int:
-    """Read once from an offset; returns the next one. Batches are whole, sound, and in order."""
+    """Read once from an offset; returns the next one. Batches must be whole, sound, and in order."""
     try:
         rows = walk(log.read(offset, 2000).read()).table
     except OffsetOutOfRangeError:  # retention or truncation took it

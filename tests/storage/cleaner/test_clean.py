@@ -1,4 +1,4 @@
-"""Whole cleaning runs against a naive model, round after round; what ends a run; runs whose tasks go elsewhere."""
+"""Whole cleaning runs compared with a naive model, round after round; what ends a run; runs with tasks elsewhere."""
 
 from __future__ import annotations
 

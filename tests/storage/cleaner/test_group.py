@@ -1,4 +1,4 @@
-"""Which segments become one."""
+"""Which segments are merged into one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which part of a log can be cleaned, how dirty it is, and what holds the rest back."""
+"""Which part of a log can be cleaned, how dirty it is, and what prevents cleaning the rest."""
 
 from __future__ import annotations
 

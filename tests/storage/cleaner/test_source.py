@@ -1,4 +1,4 @@
-"""A segment's batches as a run reads them: with a copy or without one, the same; damage names its place."""
+"""A segment's batches as a run reads them: the same with or without a copy; damage names its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Transactions in a cleaning run: aborted data goes at once, markers when nothing of their transaction is left."""
+"""Transactions in a cleaning run: aborted data is removed at once, markers when nothing of their transaction is
+left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A writer of two partitions in tests: it stages numbered values and publishes them batch by batch."""
+"""A writer to two partitions, for tests: it stages numbered values and publishes them batch by batch."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ WRITER = "query 1"
 
 
 class UnsyncedFile(LocalFile):
-    """A file that the disk is not waited for."""
+    """A file whose syncs do not wait for the disk."""
 
     def fsync(self) -> None:
-        """Nothing crashes here."""
+        """Do nothing: nothing crashes here."""
 
 
 class UnsyncedFileSystem(LocalFileSystem):
-    """This machine's files, for tests of many commits in which nothing crashes: a sync takes milliseconds."""
+    """This machine's files, for tests with many commits and no crashes, since a sync takes milliseconds."""
 
     def open(self, path: Path, *, create: bool = False) -> File:
         return UnsyncedFile(path, create=create)
 
     def fsync_folder(self, path: Path) -> None:
-        """Nothing crashes here."""
+        """Do nothing: nothing crashes here."""
 
 
 class Scene:
-    """Log directories on a filesystem, a topic of two partitions with small segments, and a writer."""
+    """Log directories on a filesystem, a topic with two partitions and small segments, and a writer."""
 
     def __init__(self, *roots: Path, filesystem: FileSystem, segment_bytes: int = 2000, batch_size: int = 400) -> None:
         self.roots = roots
@@ -94,7 +94,7 @@ class Scene:
         return self.publisher.publish(CommitRequest(WRITER, batch_id, staged, topic_configs or {}), on_step)
 
     def values(self) -> dict[int, list[bytes]]:
-        """What each partition holds, once whatever a crash interrupted is finished; offsets are checked to be dense."""
+        """What each partition holds, after finishing what a crash interrupted; checks that offsets have no gaps."""
         with LogManager(self.roots, environment=self.environment()) as log_dir:
             return {partition: read_values(log_dir.log("t", partition)) for partition in log_dir.topics.get("t", [])}
 
@@ -114,7 +114,7 @@ def read_values(log: PartitionLog) -> list[bytes]:
 
 
 def batch_values(batch_id: int, records: int = 6, size: int = 90) -> dict[int, list[bytes]]:
-    """Values of two partitions that no other batch has."""
+    """Values for two partitions that no other batch has."""
     return {p: [b"%d-%d-%d " % (batch_id, p, n) + bytes(size) for n in range(records)] for p in range(2)}
 
 

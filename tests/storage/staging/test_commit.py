@@ -1,4 +1,4 @@
-"""Commits of staged batches: named steps, batches that come again, refusals, lost files, small and large files."""
+"""Commits of staged batches: named steps, repeated batches, refusals, lost files, small and large files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def scene(tmp_path: Path) -> Scene:
 
 
 def stops() -> Iterator[tuple[CommitStep, int]]:
-    """Each named step; the appends to two partitions are two."""
+    """Each named step; appending to two partitions is two steps."""
     for step in CommitStep:
         for time in range(2 if step is CommitStep.APPENDED else 1):
             yield step, time
@@ -52,7 +52,7 @@ def joined(*batches: dict[int, list[bytes]]) -> dict[int, list[bytes]]:
 
 
 def waiting_in_root(scene: Scene, values: dict[int, list[bytes]], timestamp: int = NOW_MS) -> list[StagedPart]:
-    """Staged for a topic that is not there yet."""
+    """Stage batches for a topic that does not exist yet."""
     moved = []
     for part in scene.stage(values, timestamp=timestamp):
         (scene.root / str(part.topic_partition) / part.name).rename(scene.root / part.name)
@@ -107,7 +107,7 @@ def test_of_two_attempts_at_a_task_the_one_that_is_named_counts(scene: Scene) ->
 
 
 class VanishingFileSystem(LocalFileSystem):
-    """Staged files that a task removes between being listed and being looked at, as folders do that are deleted."""
+    """Staged files that a task removes after they are listed and before they are read, as in deleted folders."""
 
     def mtime_ms(self, path: Path) -> int:
         path.unlink()
@@ -170,7 +170,7 @@ def test_what_a_broker_appended_to_half_a_commit_stays(scene: Scene) -> None:
     store = scene.root / COMMIT_STORE
     pending = store.read_bytes()
     assert decode(pending).pending is not None
-    store.unlink()  # a broker does not look at it
+    store.unlink()  # a broker ignores it
     with LogManager(scene.root, environment=scene.environment()) as log_dir:
         for partition in range(2):
             log_dir.log("t", partition).append_as_leader(batch(0, 1, value_bytes=7), leader_epoch=0)
@@ -291,7 +291,7 @@ def test_many_small_batches_leave_segments_by_size(tmp_path: Path) -> None:
         assert log.log_end_offset == 500
         assert len(sizes) == -(-log.size // 15_000), sizes
         assert len(sizes) > 1 and all(size > 14_500 for size in sizes[:-1])
-        # An entry for about every index.interval.bytes, though the log was opened again for each batch.
+        # One entry for about every index.interval.bytes, although the log was opened again for each batch.
         assert all(len(segment.files.offset_index) >= segment.size // 4096 - 1 for segment in log.segments)
     names = scene.filesystem.names(scene.root / str(TopicPartition("t", 0)))
     assert len(names) == 4 * len(sizes) + 2, names  # log, two indexes, a snapshot; two small files

@@ -1,4 +1,4 @@
-"""Commits are stopped at operations on files: afterwards a batch is in all its partitions or in none, once."""
+"""Commits are stopped at operations on files: afterwards a batch is in all its partitions, once, or in none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.storage.staging.scene import Scene, batch_values
 ROOT = Path("/logs")
 BATCHES = 2
 LARGE, NONE_LARGE = 1, BATCHES  # a large batch is adopted as a segment
-# All of them are a matter of minutes: `make soak` sets 1.
+# All of them would take minutes: `make soak` sets 1.
 STRIDE = int(os.environ.get("OCTAVO_CRASH_STRIDE", "11"))
 
 

@@ -1,4 +1,5 @@
-"""A writer is killed with SIGKILL, at each named step and at any moment, and started again: its records are once."""
+"""A writer is killed with SIGKILL, at each named step and at any moment, and started again: its records are there
+once."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from tests.storage.staging.scene import WRITER, Scene
 BATCHES = 2 * len(CommitStep)
 # `make soak` sets 100.
 KILLS = int(os.environ.get("OCTAVO_KILLS", "3"))
-# How long after its start a writer lives at most, at first; a machine that takes longer gives longer lives.
+# The longest time that a writer lives after its start, at first; a slower machine gives longer lives.
 LONGEST_SECONDS = 1.0
 MORE = 1.2
 
@@ -28,7 +29,7 @@ MORE = 1.2
 @pytest.mark.parametrize("large", [False, True])  # appended, and adopted as a segment
 def test_killed_at_each_named_step(tmp_path: Path, large: bool) -> None:
     scene = _scene(tmp_path / "logs")
-    # A batch that was decided is finished at the next start: each step has one of its own.
+    # A decided batch is finished at the next start, so each step has its own batch.
     batches = [batch_id for batch_id in range(BATCHES) if is_large(batch_id) is large]
     for step, batch_id in zip(CommitStep, batches, strict=True):
         assert _run(scene, None, step, str(batch_id)) == -signal.SIGKILL, step
@@ -42,7 +43,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     scene = _scene(tmp_path / "0")
     while killed < KILLS:
         before = _committed(scene)
-        if _run(scene, chance.uniform(0, longest)) == 0:  # it was quicker, and has written all
+        if _run(scene, chance.uniform(0, longest)) == 0:  # it was faster, and has written everything
             _check(scene)
             ended, longest = ended + 1, longest / MORE
             scene = _scene(tmp_path / str(ended))
@@ -56,7 +57,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
 
 
 def _run(scene: Scene, seconds: float | None = None, *arguments: str) -> int:
-    """Start a writer, and kill it so many seconds after its beginning; returns how it ended."""
+    """Start a writer, and kill it this many seconds after it began; returns how it ended."""
     command = [sys.executable, "-m", "tests.storage.staging.killed_writer", str(scene.root), str(BATCHES), *arguments]
     with subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -69,7 +70,7 @@ def _run(scene: Scene, seconds: float | None = None, *arguments: str) -> int:
 
 
 def _committed(scene: Scene) -> int:
-    """How many batches the directory has noted as done."""
+    """How many batches the directory has recorded as done."""
     return read_store(scene.filesystem, scene.root).done.get(WRITER, -1) + 1
 
 

@@ -1,4 +1,4 @@
-"""Topics that a commit makes, in one directory or two: stopped anywhere, they have all their partitions or are not."""
+"""Topics that a commit creates, in one directory or two: stopped anywhere, they have all their partitions or none."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.storage.staging.scene import WRITER, Scene, StopAt, Stopped, Unsynced
 ROOTS = (Path("/logs"), Path("/more"))
 PARTITIONS, BATCHES = 4, 2
 CONFIGS = {"segment.bytes": 1500, "segment.index.bytes": 240}
-# All of them are a matter of minutes: `make soak` sets 1.
+# All of them would take minutes: `make soak` sets 1.
 STRIDE = int(os.environ.get("OCTAVO_CRASH_STRIDE", "11"))
 
 
 class DeadDisk(LocalFileSystem):
-    """A machine of which one directory cannot be read."""
+    """A machine with one unreadable directory."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -42,12 +42,12 @@ class DeadDisk(LocalFileSystem):
 
 
 def _value(batch_id: int, partition: int) -> bytes:
-    """The first batch's are adopted as segments, out of the root; the next ones' are appended."""
+    """The first batch's values are adopted as segments, out of the root; the next ones are appended."""
     return b"%d-%d " % (batch_id, partition) + bytes(90 if batch_id else 900)
 
 
 def _stage(scene: Scene, batch_id: int) -> list[StagedPart]:
-    """What a task does, which looks the topic up without a lock."""
+    """What a task does, which looks up the topic without a lock."""
     scene.attempts += 1
     new_topics = NewTopics(partitions=PARTITIONS, configs=CONFIGS)
     destination = Destinations(scene.filesystem, scene.roots, new_topics).of("t")
@@ -73,7 +73,7 @@ def _operations(roots: tuple[Path, ...]) -> int:
 
 
 def _after_crash(roots: tuple[Path, ...], stop: int, loss: Loss) -> Scene:
-    """What is on the disks after the life was stopped at an operation, for a writer with a new attempt."""
+    """What is on the disks after stopping at an operation, for a writer with a new attempt."""
     filesystem = FaultFileSystem(stop)
     with pytest.raises(Crash):
         _life(Scene(*roots, filesystem=filesystem))
@@ -133,7 +133,7 @@ def test_a_topic_that_somebody_else_made_meanwhile_is_left_alone() -> None:
         scene.publish(0, staged, StopAt(CommitStep.DECIDED))
     filesystem = filesystem.after_crash(Loss.PROCESS)
     pending = filesystem.read_bytes(ROOTS[0] / COMMIT_STORE)
-    filesystem.unlink(ROOTS[0] / COMMIT_STORE)  # a broker does not look at it
+    filesystem.unlink(ROOTS[0] / COMMIT_STORE)  # a broker ignores it
     scene = Scene(ROOTS[0], filesystem=filesystem)
     scene.create(1)
     filesystem.open(ROOTS[0] / COMMIT_STORE, create=True).pwrite(pending, 0)
@@ -144,7 +144,7 @@ def test_a_topic_that_somebody_else_made_meanwhile_is_left_alone() -> None:
 
 
 def test_a_task_stages_for_a_new_topic_by_what_the_cluster_s_brokers_have(tmp_path: Path) -> None:
-    """The commit refuses batches that the configs which it finds would change."""
+    """The commit refuses batches that the configs it finds would change."""
     scene = Scene(tmp_path / "logs", filesystem=UnsyncedFileSystem())
     scene.create(1)
     settings = {"compression.type": "zstd", "log.segment.bytes": "1048576"}

@@ -1,4 +1,4 @@
-"""What readers see of a commit that is under way, or that a crash left: all of it or nothing."""
+"""What readers see of a commit that is in progress, or that a crash left: all of it or nothing."""
 
 from __future__ import annotations
 
