@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -21,6 +22,7 @@ from octavo.broker.sessions import FetchSessions
 from octavo.client.log_dir import LogDir
 from octavo.config import Given
 from octavo.errors import ConfigError
+from octavo.jobs.owner import Ownership, owned_as
 from octavo.storage.directory.log_roots import Paths
 from octavo.system.forks import on_fork
 
@@ -39,6 +41,10 @@ class Broker:
     `[PROTOCOL://]host:port` with PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, or a name that
     `listener.security.protocol.map` knows. Configs have Kafka's names; without `listen`, their `listeners` count.
     An address beyond this machine that anybody may use needs `allow_remote`.
+
+    With `read_only` nothing on disk is locked or changed: clients see the directories as recovery would leave them now,
+    and every request that would change something is refused. It serves dead disks, backups and a running broker's
+    directories; what that broker appends later is not seen.
     """
 
     def __init__(
@@ -50,18 +56,23 @@ class Broker:
         configs: Mapping[str, Given] | None = None,
         upkeep: bool = True,
         allow_remote: bool = False,
+        read_only: bool = False,
     ) -> None:
         given = logs.broker_properties if isinstance(logs, LogDir) else configs or {}
         if listen is None and "listeners" not in given:
             listen = _ANY_LOCAL_PORT
         listeners = listeners_of(_several(listen), _several(advertise), given)
         check_exposure(listeners, allow_remote=allow_remote)
-        self._own: LogDir | None = None
-        if not isinstance(logs, LogDir):
-            logs = self._own = LogDir(logs, configs=configs, create=True, upkeep=upkeep)
-        else:
-            logs.make_missing()
+        self._is_read_only = read_only
+        self._own = ExitStack()
+        if isinstance(logs, LogDir):
             logs.close_first(self)
+        elif read_only:
+            ownership = Ownership(dry_run=True, skip_unreadable=True, configs=configs or {})
+            logs = self._own.enter_context(owned_as(LogDir, logs, ownership))
+        else:
+            logs = self._own.enter_context(LogDir(logs, configs=configs, create=True, upkeep=upkeep))
+        logs.make_missing()
         self.logs = logs
         self._executor = ThreadPoolExecutor(_THREADS, "octavo-broker")
         self._loop = asyncio.new_event_loop()
@@ -93,8 +104,7 @@ class Broker:
         self._thread.join()
         self._executor.shutdown(cancel_futures=True)
         self._loop.close()
-        if self._own is not None:
-            self._own.close()
+        self._own.close()
 
     def disown(self) -> None:
         """In a forked child: there is no loop to close here, and the connections are the parent's."""
@@ -148,6 +158,7 @@ class Broker:
             loop=self._loop,
             security=security,
             authorizer=authorizer,
+            is_read_only=self._is_read_only,
         )
         limits = ConnectionLimits(
             clock,

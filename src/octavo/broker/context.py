@@ -19,6 +19,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 from octavo.storage.partition_log import PartitionLog
 
 NO_EPOCH = -1
+_CHANGES = (Operation.WRITE, Operation.CREATE, Operation.DELETE, Operation.ALTER, Operation.ALTER_CONFIGS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +36,13 @@ class Context:
     loop: asyncio.AbstractEventLoop
     security: SecurityStore
     authorizer: Authorizer
+    is_read_only: bool = False
 
     def topic(self, client: Client, operation: Operation, name: str) -> Topic:
         """A topic, for a client that wants to do this to it; RequestError if it may not, even if there is none."""
         if not self.authorizer.allows_topic(client, operation, name):
             raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        self.check_writable(operation)
         return self.catalog.named(name)
 
     def topic_with_id(self, client: Client, operation: Operation, topic_id: bytes) -> Topic:
@@ -49,6 +52,12 @@ class Context:
         """Raise RequestError unless the client may do this to the cluster."""
         if not self.authorizer.allows_cluster(client, operation):
             raise RequestError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        self.check_writable(operation)
+
+    def check_writable(self, operation: Operation) -> None:
+        """Raise RequestError if the operation would change something that is only to be read."""
+        if self.is_read_only and operation in _CHANGES:
+            raise RequestError(ErrorCode.POLICY_VIOLATION, "This broker is read-only: it serves files of another one.")
 
 
 def check_leader_epoch(log: PartitionLog, current_leader_epoch: int) -> None:

@@ -40,6 +40,7 @@ def _create(request: Request, context: Context, row: Row, *, validate_only: bool
             client, Operation.CREATE, name
         ):
             raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+        context.check_writable(Operation.CREATE)
         configs = {config["name"]: config["value"] for config in row["configs"]}
         nulls = [config for config, value in configs.items() if value is None]
         if nulls:

@@ -39,6 +39,7 @@ def _found(request: Request, context: Context, row: Row) -> Topic:
     if row["name"] is not None and row["topicId"] != ZERO_UUID:
         raise RequestError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
     name = context.catalog.with_id(row["topicId"]).name if row["name"] is None else row["name"]
+    context.check_writable(Operation.DELETE)
     if context.authorizer.allows_cluster(request.client, Operation.DELETE):
         return context.catalog.named(name)
     context.topic(request.client, Operation.DESCRIBE, name)  # who may see a topic is told that it is not there

@@ -23,6 +23,8 @@ def handle(request: Request, context: Context) -> Answer:
         request.client, Operation.WRITE, ResourceType.TOPIC
     ):
         return {**_NO_PRODUCER, "errorCode": ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
+    if context.is_read_only:
+        return {**_NO_PRODUCER, "errorCode": ErrorCode.POLICY_VIOLATION}
     if (body["producerId"] == -1) is not (body["producerEpoch"] == -1):
         return {**_NO_PRODUCER, "errorCode": ErrorCode.INVALID_REQUEST}
 

@@ -43,7 +43,8 @@ def handle(request: Request, context: Context) -> Answer:
 
 
 def _is_to_be_created(request: Request, context: Context, name: str) -> bool:
-    if not request.body["allowAutoTopicCreation"] or not context.config.auto_create_topics_enable:
+    is_allowed = context.config.auto_create_topics_enable and not context.is_read_only
+    if not is_allowed or not request.body["allowAutoTopicCreation"]:
         return False
     return name not in context.catalog.topics and name not in INTERNAL_TOPICS and topic_problem(name) is None
 

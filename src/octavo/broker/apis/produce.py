@@ -108,6 +108,8 @@ def _answer(request: Request, context: Context, topic: Row, row: Row, refusal: R
 def _failure(partition: int, error: OctavoError, log_start_offset: int) -> Row:
     row: Row = {"index": partition, "errorCode": code_of(error), "baseOffset": -1, "logAppendTimeMs": -1}
     row["logStartOffset"] = -1 if isinstance(error, _BEFORE_THE_LOG) else log_start_offset
+    if isinstance(error, RequestError):
+        row["errorMessage"] = error.problem
     if isinstance(error, RecordsRejected):
         row["errorMessage"] = str(error)
         row["recordErrors"] = [

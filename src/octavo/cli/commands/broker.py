@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import click
@@ -14,7 +15,7 @@ from octavo.broker.broker import Broker
 from octavo.cli.app import UsageError
 from octavo.cli.options import command as declare
 from octavo.cli.options import key_values, logdirs_argument
-from octavo.cli.owner import warnings_on_stderr
+from octavo.cli.owner import Ownership, owned_as, warnings_on_stderr
 from octavo.cli.plain import plain
 from octavo.cli.progress import progress_bar
 from octavo.client.log_dir import LogDir
@@ -42,6 +43,10 @@ _DEFAULT_ADDRESS = "127.0.0.1:9092"
     help="Listen beyond this machine without authentication: everybody who reaches the address can read and write.",
 )  # fmt: skip
 @click.option(
+    "--read-only", is_flag=True,
+    help="Serve the directories as they are now: lock nothing, change nothing, refuse whatever would.",
+)  # fmt: skip
+@click.option(
     "--config-file", type=click.Path(dir_okay=False, exists=True, path_type=Path), metavar="FILE",
     help="A broker's server.properties. What Octavo has no use for is named on stderr.",
 )  # fmt: skip
@@ -54,13 +59,14 @@ def command(
     listen: tuple[str, ...],
     advertise: tuple[str, ...],
     insecure: bool,
+    read_only: bool,
     config_file: Path | None,
     configs: dict[str, str],
 ) -> None:
     """Serve log directories to Kafka's clients, until SIGTERM or Ctrl-C: then it stops cleanly, as a broker does.
 
     The directories are kept as a broker keeps them: retention and compaction run in the background. A missing one is
-    made.
+    made. With --read-only they may be a dead disk, a backup or a running broker's, and nothing in them is changed.
     """
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -70,14 +76,20 @@ def command(
     try:
         with (
             warnings_on_stderr(),
-            _opened(logdirs, merged) as logs,
-            Broker(logs, listen=addresses, advertise=advertise or None, allow_remote=insecure) as broker,
+            _read_only(logdirs, merged) if read_only else _opened(logdirs, merged) as logs,
+            Broker(
+                logs, listen=addresses, advertise=advertise or None, allow_remote=insecure, read_only=read_only
+            ) as broker,
         ):
             for name, address in broker.addresses.items():
                 print(f"listening on {address}" + (f" ({name})" if name != "PLAINTEXT" else ""), flush=True)
             stopped.wait()
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def _read_only(logdirs: Sequence[str], configs: Mapping[str, str]) -> AbstractContextManager[LogDir]:
+    return owned_as(LogDir, logdirs, Ownership(dry_run=True, skip_unreadable=True, configs=configs))
 
 
 def _opened(logdirs: Sequence[str], configs: Mapping[str, str]) -> LogDir:

@@ -1,0 +1,105 @@
+"""A broker over directories that it may only read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+import octavo
+from octavo.broker.broker import Broker
+from octavo.format.messages.schema import Row
+from octavo.format.protocol import apis
+from octavo.format.protocol.apis import Api
+from octavo.format.protocol.error_codes import ErrorCode
+from tests.broker.librdkafka import SECONDS, Servers, consume
+from tests.broker.raw import RawClient
+from tests.broker.requests import batch, produced
+
+VALUES = [b"%d" % number for number in range(100)]
+
+
+def state(folder: Path) -> dict[str, tuple[str, int]]:
+    """Every file's digest and time of change."""
+    return {
+        str(path.relative_to(folder)): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    """A crashed broker's: its last batch is torn."""
+    folder = tmp_path / "disk"
+    with octavo.LogDir(folder, create=True) as logs:
+        logs.create_topic("t", 1)
+        with logs.producer(linger_ms=0) as producer:
+            for value in VALUES:
+                producer.send("t", value).get(20)
+    (folder / ".kafka_cleanshutdown").unlink()
+    (folder / "recovery-point-offset-checkpoint").unlink()
+    with (folder / "t-0" / f"{0:020}.log").open("ab") as log:
+        log.write(b"torn")
+    return folder
+
+
+@pytest.fixture
+def served(disk: Path) -> Iterator[Broker]:
+    before = state(disk)
+    with Broker(disk, read_only=True) as broker:
+        yield broker
+    assert state(disk) == before
+
+
+def test_records_are_read_and_nothing_is_changed(served: Broker) -> None:
+    servers: Servers = {"bootstrap.servers": served.bootstrap_servers}
+    assert consume(servers, "t", 1, len(VALUES)) == VALUES
+
+
+def test_a_running_brokers_directory_can_be_served(disk: Path) -> None:
+    with octavo.LogDir(disk) as logs, Broker(disk, read_only=True) as broker:
+        assert consume({"bootstrap.servers": broker.bootstrap_servers}, "t", 1, len(VALUES)) == VALUES
+        assert logs.producer().send("t", b"later").get(SECONDS).offset == len(VALUES)
+
+
+WRITES: list[tuple[Api, int, Row]] = [
+    (apis.PRODUCE, 9, produced("t", 0, batch("x"))),
+    (apis.CREATE_TOPICS, 7, {"topics": [{"name": "n", "numPartitions": 1, "replicationFactor": 1}], "timeoutMs": 1000}),
+    (apis.DELETE_TOPICS, 6, {"topics": [{"name": "t"}], "timeoutMs": 1000}),
+    (apis.CREATE_PARTITIONS, 3, {"topics": [{"name": "t", "count": 2}], "timeoutMs": 1000}),
+    (apis.DELETE_RECORDS, 2, {"topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "offset": 5}]}],
+                              "timeoutMs": 1000}),
+    (apis.INCREMENTAL_ALTER_CONFIGS, 1, {"resources": [{"resourceType": 2, "resourceName": "t", "configs": [
+        {"name": "retention.ms", "configOperation": 0, "value": "1"}]}]}),
+    (apis.ALTER_CONFIGS, 2, {"resources": [{"resourceType": 2, "resourceName": "t", "configs": []}]}),
+    (apis.INIT_PRODUCER_ID, 4, {"transactionalId": None, "transactionTimeoutMs": 1000}),
+    (apis.ALTER_USER_SCRAM_CREDENTIALS, 0, {"deletions": [{"name": "a", "mechanism": 1}], "upsertions": []}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("api, version, body", WRITES, ids=[api.name for api, _, _ in WRITES])
+def test_what_would_change_something_is_refused(served: Broker, api: Api, version: int, body: Row) -> None:
+    with RawClient(served.address) as client:
+        answer = client.ask(api, version, body)
+    assert f"'errorCode': {int(ErrorCode.POLICY_VIOLATION)}" in str(answer)
+
+
+def test_a_client_reads_why(served: Broker) -> None:
+    admin = AdminClient({"bootstrap.servers": served.bootstrap_servers})
+    (created,) = admin.create_topics([NewTopic("n", 1, 1)]).values()
+    with pytest.raises(KafkaException) as failure:
+        created.result(SECONDS)
+    error: KafkaError = failure.value.args[0]
+    assert "read-only" in error.str()
+
+
+def test_topics_are_not_created_by_asking(served: Broker) -> None:
+    with RawClient(served.address) as client:
+        answer = client.ask(apis.METADATA, 12, {"topics": [{"name": "n"}], "allowAutoTopicCreation": True})
+    assert answer is not None
+    assert answer["topics"][0]["errorCode"] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
