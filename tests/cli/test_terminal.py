@@ -18,7 +18,6 @@ from tests.storage.batches import batch
 
 pytestmark = needs_tmux
 
-ROOMY = 1000  # wider than any line, so that the screen shows exactly what is printed
 BAR = ("━", "╸", "-:--:--", "0:00:00")
 
 # Each prints several lines while its bar is shown.

@@ -16,8 +16,7 @@ MOST_FINDINGS = 1000
 class Severity(StrEnum):
     """`info` is what a crash, a running broker or a deletion normally leaves; anything else is a `problem`.
 
-    Each check decides this for its own file, by what `SegmentView` knows about the last stop; docs/commands/verify.md
-    lists all cases.
+    `crash_traces` has the rules; docs/commands/verify.md lists all cases.
     """
 
     PROBLEM = "problem"

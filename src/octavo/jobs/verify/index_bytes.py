@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.format.entry_layout import INT32_MAX, EntryLayout
-from octavo.format.names import FileKind, SegmentFile, Transient
+from octavo.format.names import FileKind
+from octavo.jobs.verify import crash_traces
 from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.view import SegmentView
 from octavo.scanner.places.location import Location, ReadableFile, read_fully
@@ -38,7 +39,9 @@ def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings:
     listed = view.segment.offset_index if kind is FileKind.OFFSET_INDEX else view.segment.time_index
     path = view.path(kind)
     if listed is None:
-        return IndexBytes(path, layout.view(b""), 0, 0, 0, is_there=False, lost=_lost(view, kind))
+        return IndexBytes(
+            path, layout.view(b""), 0, 0, 0, is_there=False, lost=crash_traces.of_missing_index(view, kind)
+        )
     try:
         with path.open() as file:
             size = file.size()
@@ -54,28 +57,15 @@ def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings:
     return IndexBytes(path, slots, size, size // layout.size - len(slots), size % layout.size)
 
 
-def _lost(view: SegmentView, kind: FileKind) -> Severity:
-    """How bad a missing index is: a crash between the renames of a `.swap` segment leaves log and index under different
-    names."""
-    if view.segment.transient is Transient.SWAP:
-        return Severity.INFO
-    try:
-        view.folder.child(SegmentFile(view.base_offset, kind, Transient.SWAP).name).entry()
-    except OSError:
-        return Severity.PROBLEM
-    return Severity.INFO
-
-
-def check_length(index: IndexBytes, findings: FindingCollector, ordinary: bool) -> None:
-    """Check that all entries are whole and used. A crash, or a writer at work, makes unused ones `ordinary`."""
+def check_length(index: IndexBytes, findings: FindingCollector, unused: Severity) -> None:
+    """Check that all entries are whole and used; `unused` is the severity of unused ones."""
     entry_bytes = index.slots.dtype.itemsize
     if index.cut_bytes:
         detail = f"a file of {index.size} bytes, expected a multiple of {entry_bytes}"
         findings.add(index.path, index.size - index.cut_bytes, FindingKind.PARTIAL_ENTRY, detail)
     if index.zero_slots:
-        severity = Severity.INFO if ordinary else Severity.PROBLEM
         detail = f"{index.zero_slots} unused entries at the end"
-        findings.add(index.path, len(index.slots) * entry_bytes, FindingKind.ZERO_ENTRIES, detail, severity)
+        findings.add(index.path, len(index.slots) * entry_bytes, FindingKind.ZERO_ENTRIES, detail, unused)
 
 
 def check_order(

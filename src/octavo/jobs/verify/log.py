@@ -9,6 +9,7 @@ import numpy as np
 
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.walker import Chunk
+from octavo.jobs.verify import crash_traces
 from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.view import LogPart, SegmentView, UnreadableRanges
 from octavo.kernels.layout import MAX_FILE_BYTES, Flaw, Stop
@@ -169,15 +170,13 @@ class LogCheck:
         return f"offsets {first} to {last}, expected some of the segment's, {expected}"
 
     def _check_tail(self, stop: Stop, position: int, untrimmed: bool) -> None:
-        """Report what follows the last batch. A crash leaves such bytes in the last segment, before it is closed."""
-        view = self._view
-        # Without a batch the indexes, which are created after the log, were never opened: the crash came in between.
-        is_new = view.is_last and not view.clean_shutdown and not self.batches and self._is_zero(position)
-        ordinary = (view.is_unclosed and untrimmed) or is_new or view.was_appended_to(self.next_offset)
-        severity = Severity.INFO if ordinary else Severity.PROBLEM
+        """Report what follows the last batch."""
+        is_zero = are_zeros(self._log, position, self.size)
+        is_unused = is_zero and not self.batches
+        severity = crash_traces.of_tail(self._view, self.next_offset, are_untrimmed=untrimmed, is_unused=is_unused)
         left = self.size - position
         self.unreadable.add(position, self.size, self.next_offset)
-        if self._is_zero(position):
+        if is_zero:
             self._add(position, FindingKind.ZEROS, f"{left} bytes of zeros after the last batch", severity)
         elif stop is Stop.SIZE_TOO_SMALL:
             self._add(position, FindingKind.NO_BATCH, f"{left} bytes after the last batch that are not a batch")
@@ -185,9 +184,6 @@ class LogCheck:
             what = "header" if stop is Stop.INCOMPLETE_HEADER else "batch"
             detail = f"{left} bytes of a {what} that the end of the file cuts off"
             self._add(position, FindingKind.INCOMPLETE_BATCH, detail, severity)
-
-    def _is_zero(self, position: int) -> bool:
-        return are_zeros(self._log, position, self.size)
 
     def _add(
         self, position: int | None, problem: FindingKind, detail: str, severity: Severity = Severity.PROBLEM

@@ -15,8 +15,9 @@ from octavo.format.names import (
     FolderState,
     TopicPartition,
 )
+from octavo.jobs.verify import crash_traces
 from octavo.jobs.verify.epochs import check_first_entry
-from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
+from octavo.jobs.verify.finding import FindingCollector, FindingKind
 from octavo.jobs.verify.folder import FolderResult
 from octavo.jobs.verify.plan import PartitionPlan
 from octavo.jobs.verify.segment import SegmentResult
@@ -64,18 +65,14 @@ class CheckpointCache:
 def check_epochs(
     plan: PartitionPlan, segments: list[SegmentResult], checkpoints: CheckpointCache, findings: FindingCollector
 ) -> None:
-    """Check that leader-epoch-checkpoint begins where the log does, unless only single segment files are given.
-
-    Deleting records changes the epochs at once, but the log's start is written to its checkpoint only once a minute and
-    at a clean stop. So a missing entry is a problem only after a clean stop.
-    """
+    """Check that leader-epoch-checkpoint begins where the log does, unless only single segment files are given."""
     if not plan.files.whole or not plan.segments:
         return
     moved = checkpoints.offsets(LOG_START_OFFSET_CHECKPOINT).get(plan.files.topic_partition, 0)
     log_start_offset = max(moved, plan.segments[0].view.base_offset)
     unlisted = [segment.unlisted for segment in segments if segment.unlisted is not None]
     path = plan.files.location.child(LEADER_EPOCH_CHECKPOINT)
-    severity = Severity.PROBLEM if plan.clean_shutdown else Severity.INFO
+    severity = crash_traces.of_first_epoch(clean_shutdown=plan.clean_shutdown)
     check_first_entry(path, unlisted, log_start_offset, severity, findings)
 
 

@@ -12,7 +12,8 @@ from octavo.errors import AppendRejected, CorruptionError
 from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
-from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
+from octavo.jobs.verify import crash_traces
+from octavo.jobs.verify.finding import FindingCollector, FindingKind
 from octavo.jobs.verify.view import LogPart, SegmentView
 from octavo.kernels.layout import CONTROL
 from octavo.scanner.places.location import Location
@@ -152,15 +153,11 @@ def _shown(entry: ProducerEntry) -> str:
 
 
 def check_entries(path: Location, offset: int, may_be_torn: bool, content: bytes, findings: FindingCollector) -> None:
-    """Check a snapshot on its own: its format, and that it names nothing beyond its own offset.
-
-    A crash may have cut the newest one short while it was written; recovery ignores it and writes another.
-    """
+    """Check a snapshot on its own: its format, and that it names nothing beyond its own offset."""
     try:
         entries = producer_snapshot.decode(content)
     except CorruptionError as error:
-        is_torn = may_be_torn and producer_snapshot.is_torn(content)
-        findings.add_error(path, error, severity=Severity.INFO if is_torn else Severity.PROBLEM)
+        findings.add_error(path, error, severity=crash_traces.of_snapshot(content, may_be_torn=may_be_torn))
         return
     seen: set[int] = set()
     for slot, entry in enumerate(entries):

@@ -12,8 +12,9 @@ from octavo.format.indexes import offset_index, time_index
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, PartitionFolder, SegmentFile, Transient
 from octavo.format.small_files import leader_epochs
 from octavo.format.small_files.leader_epochs import EpochEntry
+from octavo.jobs.verify import crash_traces
 from octavo.jobs.verify.epochs import EpochCheck, Unlisted
-from octavo.jobs.verify.finding import Finding, FindingCollector, FindingKind
+from octavo.jobs.verify.finding import Finding, FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.index_bytes import IndexBytes, check_length, read_index
 from octavo.jobs.verify.log import LogCheck
 from octavo.jobs.verify.offset_index import OffsetIndexCheck, TimeWitness
@@ -194,17 +195,17 @@ class _Indexes(NamedTuple):
 
     def check_offsets(self, view: SegmentView, witness: TimeWitness, findings: FindingCollector) -> OffsetIndexCheck:
         if self.offset_index.is_there:
-            check_length(self.offset_index, findings, self._is_ordinary(view))
+            check_length(self.offset_index, findings, self._unused(view))
         elif not view.is_last and view.segment.log.size:
             detail = "the segment's log is there, its offset index is not"
             findings.add(self.offset_index.path, None, FindingKind.MISSING_FILE, detail, self.offset_index.lost)
         return OffsetIndexCheck(self.offset_index, view, witness, findings)
 
     def check_times(self, view: SegmentView, findings: FindingCollector) -> TimeIndexCheck:
-        return TimeIndexCheck(self.time_index, view, self._is_ordinary(view), findings)
+        return TimeIndexCheck(self.time_index, view, self._unused(view), findings)
 
-    def _is_ordinary(self, view: SegmentView) -> bool:
-        return view.is_unclosed and self.are_untrimmed
+    def _unused(self, view: SegmentView) -> Severity:
+        return crash_traces.of_unused_entries(view, are_untrimmed=self.are_untrimmed)
 
 
 def _leader_epochs(checkpoint: Location) -> list[EpochEntry]:

@@ -13,6 +13,7 @@ import numpy as np
 from octavo.errors import CorruptionError
 from octavo.format.batches.decoder import Decoder
 from octavo.format.indexes.time_index import ENTRY
+from octavo.jobs.verify import crash_traces
 from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.index_bytes import IndexBytes, check_length, check_order
 from octavo.jobs.verify.log import LogCheck
@@ -23,12 +24,12 @@ from octavo.kernels.layout import CODEC_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, Col
 class TimeIndexCheck:
     """Compares entries with batches as they are read, so that memory holds the index but not the log."""
 
-    def __init__(self, index: IndexBytes, view: SegmentView, ordinary: bool, findings: FindingCollector) -> None:
+    def __init__(self, index: IndexBytes, view: SegmentView, unused: Severity, findings: FindingCollector) -> None:
         self.wrong: dict[int, int] = {}  # offsets of wrong entries, by timestamp
         self._index = index
         self._base_offset = view.base_offset
         self._indexes_each_batch = view.indexes_each_batch
-        self._ordinary = ordinary  # whether unused entries at the end are normal
+        self._unused = unused  # the severity of unused entries at the end
         self._path = index.path
         self._findings = findings
         slots = check_order(index, "timestamp", "relative_offset", findings)
@@ -82,7 +83,7 @@ class TimeIndexCheck:
         # The entry for timestamp 0 at the base offset looks like an unused one.
         is_zero = self._index.zero_slots == 1 and not len(self._slots) and self._first == (0, self._base_offset)
         if not is_zero:
-            check_length(self._index, self._findings, self._ordinary)
+            check_length(self._index, self._findings, self._unused)
         for at in range(self._next, len(self._slots)):
             if not log.unreadable.hides_offset(int(self._offsets[at])):
                 self._wrong(at, f"the log ends before offset {log.next_offset}")
@@ -106,7 +107,7 @@ class TimeIndexCheck:
             self._findings.add(self._path, None, FindingKind.MISSING_FILE, f"no time index, {wanted}", self._index.lost)
             return
         found = f"entries up to timestamp {largest}" if len(self._slots) else "no entry"
-        severity = Severity.INFO if view.was_appended_to(log.next_offset) else Severity.PROBLEM
+        severity = crash_traces.of_largest_timestamp(view, log.next_offset)
         position = len(self._slots) * ENTRY.size
         self._findings.add(self._path, position, FindingKind.MISSING_ENTRY, f"{found}, {wanted}", severity)
 
