@@ -1,4 +1,4 @@
-"""What the three APIs of ACLs share."""
+"""What the three ACL APIs have in common."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 
 def check_enabled(context: Context) -> None:
-    """ACLs that nobody enforces are refused, as Kafka refuses them."""
+    """Refuse ACLs that nobody enforces, as Kafka does."""
     if not context.authorizer.enabled:
         raise RequestError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
 
 
 def filter_of(row: Row) -> AclFilter:
-    """The filter of a request; RequestError if it names something unknown."""
+    """The filter in a request; raises RequestError if it names something unknown."""
     found = AclFilter(
         row["resourceTypeFilter"], row["resourceNameFilter"], row["patternTypeFilter"], row["principalFilter"],
         row["hostFilter"], row["operation"], row["permissionType"],

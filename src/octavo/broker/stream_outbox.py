@@ -1,4 +1,4 @@
-"""Sending a response through TLS: everything is encrypted, so file slices are read and written like buffers."""
+"""Sends a response through TLS: everything is encrypted, so file slices are read and written like buffers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PIECE_BYTES = 256 << 10
 
 
 class StreamOutbox:
-    """Takes one response at a time, and hands the transport no more than it can send."""
+    """Sends one response at a time, and gives the transport no more than it can send."""
 
     def __init__(
         self, transport: asyncio.Transport, on_sent: Callable[[], None], on_failed: Callable[[], None]
@@ -23,21 +23,21 @@ class StreamOutbox:
         self._on_sent = on_sent
         self._on_failed = on_failed
         self._parts: deque[Part] = deque()
-        self._sent = 0  # of the first part
+        self._sent = 0  # bytes of the first part
         self._is_paused = False
         transport.set_write_buffer_limits(high=_PIECE_BYTES, low=0)
 
     def send(self, parts: Iterable[Part]) -> bool:
-        """Begin to send; returns whether all of it is out. If not, `on_sent` is called once it is."""
+        """Start sending; returns whether everything has been sent. If not, `on_sent` is called once it has."""
         self._parts.extend(parts)
         return self._advance()
 
     def pause(self) -> None:
-        """The transport has enough."""
+        """Stop writing: the transport has enough."""
         self._is_paused = True
 
     def resume(self) -> None:
-        """The transport can take more."""
+        """Continue writing: the transport can take more."""
         self._is_paused = False
         try:
             is_out = self._advance()

@@ -104,7 +104,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
 }
 
-# What users of other tools type, and what does it here.
+# What users of other tools type, and the command for it here.
 HINTS = {
     "check": "verify",
     "describe-topics": "describe",

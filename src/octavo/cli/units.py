@@ -1,4 +1,4 @@
-"""Times and sizes for people: exact numbers, and beside them what they amount to in larger units."""
+"""Formats times and sizes for people: exact numbers, followed by larger units."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 _DAY_MS = 86_400_000
 _TIMES = {"years": 365.25 * _DAY_MS, "d": _DAY_MS, "h": 3_600_000, "min": 60_000}
 _SIZES = {"TiB": 1 << 40, "GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10}
-_LEAST_BYTES = 10 << 10  # smaller sizes are easy to read as they are
+_LEAST_BYTES = 10 << 10  # smaller sizes are easy to read anyway
 # "66973280 bytes", "5000 ms", and values of configs such as "retention.ms is 604800000".
 _NUMBERS = re.compile(
     r"(?P<size>\b\d+) bytes\b|(?P<time>\b\d+) ms\b"
@@ -16,7 +16,7 @@ _NUMBERS = re.compile(
 
 
 def with_units(line: str) -> str:
-    """The line with larger units beside its sizes and times: `67108864 bytes (64 MiB)`, `604800000 ms (7 d)`."""
+    """The line with larger units after its sizes and times: `67108864 bytes (64 MiB)`, `604800000 ms (7 d)`."""
     return _NUMBERS.sub(lambda found: found[0] + _beside(found), line)
 
 

@@ -1,4 +1,4 @@
-"""Whether a directory may be copied into. Opening it recovers it, which cuts what a crash left: never the evidence."""
+"""Checks whether a directory may be copied into. Opening it recovers it, which could cut evidence that a crash left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_NAMED = 3
 
 
 def check_target(source: LogDirs, target: str, *, into_existing: bool) -> None:
-    """Raise if the target is the source; unless `into_existing`, also if something else than octavo wrote to it."""
+    """Raise if the target is the source or, unless `into_existing`, if something other than octavo wrote to it."""
     path = Path(target)
     for directory in source.directories:
         place = directory.root.location

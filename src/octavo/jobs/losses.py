@@ -1,4 +1,4 @@
-"""What is lost when a part of a log file is cut: which offsets and records, and what else lay there."""
+"""What is lost when a part of a log file is cut: which offsets and records, and what else was there."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LostPart:
     other_bytes: int = 0  # neither batches nor zeros
 
     def add(self, other: LostPart) -> None:
-        """Add what lies elsewhere."""
+        """Add what was lost elsewhere."""
         self.size += other.size
         self.records += other.records
         self.sound_records += other.sound_records
@@ -57,7 +57,7 @@ class LostPart:
 
 @dataclass(slots=True)
 class Losses:
-    """What recovery cuts off logs, by log file."""
+    """What recovery cuts from logs, by log file."""
 
     by_path: dict[Path, LostPart] = field(default_factory=dict)
 
@@ -115,7 +115,7 @@ def _add_batches(loss: LostPart, table: NDArray[np.void], base_offset: int) -> N
 
 
 def _add_incomplete(loss: LostPart, log: ReadableFile, gap: Gap, base_offset: int) -> bool:
-    """Add the batch whose whole header is there, but not all of its records; returns whether there is one."""
+    """Add a batch with a whole header but not all of its records; returns whether there is one."""
     header = memoryview(bytearray(BATCH_OVERHEAD))
     if gap.stop is not Stop.INCOMPLETE_BATCH or read_fully(log, header, gap.position) < len(header):
         return False

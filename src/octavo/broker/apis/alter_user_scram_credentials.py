@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials: SCRAM users added, changed and removed."""
+"""AlterUserScramCredentials: adds, changes and removes SCRAM users."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def handle(request: Request, context: Context) -> Answer:
         context.check_cluster(request.client, Operation.ALTER)
     except RequestError as error:
         return {"results": [{"user": name, **told(error)} for name in names]}
-    # The views into the connection's buffer are copied here: the change is made on another thread.
+    # The views into the connection's buffer are copied here, because the change is made on another thread.
     for row in body["upsertions"]:
         row["salt"], row["saltedPassword"] = bytes(row["salt"]), bytes(row["saltedPassword"])
     return Later(lambda: {"results": _alter(context, names, rows)})
@@ -50,7 +50,7 @@ def _alter(context: Context, names: list[str], rows: list[Row]) -> list[Row]:
             except RequestError as error:
                 refused.setdefault(row["name"], error)
         for user, mechanism, credential in changes:
-            if user in refused:  # nothing of a user is changed unless all of it can be
+            if user in refused:  # a user is changed only if all of its changes are possible
                 continue
             if credential is None:
                 del users[mechanism][user]

@@ -1,4 +1,4 @@
-"""CreateAcls: bindings added, each on its own."""
+"""CreateAcls: adds bindings, each on its own."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _add(context: Context, wanted: set[Acl], results: list[Row]) -> Row:
 
 
 def _acl(row: Row) -> Acl:
-    """The binding of a request; RequestError if there cannot be such a one."""
+    """The binding in a request; raises RequestError if it is not possible."""
     kind, name, pattern = row["resourceType"], row["resourceName"], row["resourcePatternType"]
     operation, permission = row["operation"], row["permissionType"]
     for what, value, known in (

@@ -1,4 +1,4 @@
-"""DeleteAcls: the bindings that filters select are removed."""
+"""DeleteAcls: removes the bindings that filters select."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DescribeAcls: the ACLs that a filter selects, by resource."""
+"""DescribeAcls: lists the ACLs that a filter selects, by resource."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas: there are none. Kafka's configs tool asks for them whenever it shows users."""
+"""DescribeClientQuotas: lists none. Kafka's configs tool asks for quotas whenever it shows users."""
 
 from __future__ import annotations
 

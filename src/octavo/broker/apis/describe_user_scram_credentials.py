@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials: which users have SCRAM credentials; never the credentials themselves."""
+"""DescribeUserScramCredentials: lists the users with SCRAM credentials, but never the credentials themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SaslAuthenticate: the messages of a login, one after the other."""
+"""SaslAuthenticate: handles the messages of a login, one after the other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from octavo.broker.security.sasl import LoginFailed
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
-_DELAY_SECONDS = 0.1  # before a failure is told, so that passwords cannot be tried quickly
+_DELAY_SECONDS = 0.1  # before a failure is answered, so that passwords cannot be tried quickly
 
 
 def handle(request: Request, context: Context) -> Answer:

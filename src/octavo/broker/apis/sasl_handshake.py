@@ -1,4 +1,4 @@
-"""SaslHandshake: a client says how it wants to log in."""
+"""SaslHandshake: lets a client choose how to log in."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class ResourceType(IntEnum):
 
 
 class PatternType(IntEnum):
-    """How an ACL names resources. ANY and MATCH exist in filters only."""
+    """How an ACL names resources. ANY and MATCH exist only in filters."""
 
     ANY = 1
     MATCH = 2
@@ -31,7 +31,7 @@ class PatternType(IntEnum):
 
 
 class Operation(IntEnum):
-    """What somebody wants to do."""
+    """An operation that a client may want to perform."""
 
     ANY = 1
     ALL = 2
@@ -100,7 +100,7 @@ class AclFilter(NamedTuple):
         )
 
     def _matches_name(self, acl: Acl) -> bool:
-        if self.pattern_type == PatternType.MATCH:  # the bindings that a resource of this name falls under
+        if self.pattern_type == PatternType.MATCH:  # the bindings that apply to a resource with this name
             return self.resource_name is None or acl.covers(acl.resource_type, self.resource_name)
         is_pattern = self.pattern_type in (PatternType.ANY, acl.pattern_type)
         return is_pattern and self.resource_name in (None, acl.resource_name)

@@ -1,4 +1,4 @@
-"""Decides who may do what, as Kafka's StandardAuthorizer decides."""
+"""Decides who may do what, like Kafka's StandardAuthorizer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from octavo.broker.security.acls import ANY_NAME, CLUSTER_NAME, Acl, Operation, PatternType, Permission, ResourceType
 from octavo.broker.security.principals import ANYBODY, Client
 
-# What an ALLOW of another operation implies. A DENY implies nothing.
+# The operations whose ALLOW implies this one. A DENY implies nothing.
 _IMPLIED_BY = {
     Operation.DESCRIBE: {Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER},
     Operation.DESCRIBE_CONFIGS: {Operation.ALTER_CONFIGS},
@@ -23,7 +23,7 @@ _ON_CLUSTERS = (
 
 
 class Authorizer:
-    """Without `enabled` everybody may do everything. ACLs are replaced as a whole, so that readers need no lock."""
+    """Unless `enabled`, everybody may do everything. ACLs are replaced as a whole, so that readers need no lock."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Authorizer:
 
     def allows_some(self, client: Client, operation: Operation, resource_type: ResourceType) -> bool:
         """Whether there can be a resource of this type to which the client may do this."""
-        if self.allows(client, operation, resource_type, "hardcode"):  # a name that nobody has, as Kafka tries it
+        if self.allows(client, operation, resource_type, "hardcode"):  # a name that nobody uses, as Kafka tries it
             return True
         about = [
             acl
@@ -76,11 +76,11 @@ class Authorizer:
         return any(acl.permission == Permission.ALLOW and not _is_denied(acl, denied) for acl in about)
 
     def allowed_on_topic(self, client: Client, topic: str) -> int:
-        """The operations that the client may do, one bit for each."""
+        """The operations that the client may perform, one bit each."""
         return sum(1 << operation for operation in _ON_TOPICS if self.allows_topic(client, operation, topic))
 
     def allowed_on_cluster(self, client: Client) -> int:
-        """The same for the cluster; nothing is shown to a client that may not describe it."""
+        """Like `allowed_on_topic`, for the cluster; a client that may not describe it sees nothing."""
         if not self.allows_cluster(client, Operation.DESCRIBE):
             return 0
         return sum(1 << operation for operation in _ON_CLUSTERS if self.allows_cluster(client, operation))

@@ -22,7 +22,7 @@ _OF_ONE = frozenset(name for name in BROKER_CONFIGS if name.startswith(("ssl.", 
 
 
 class Endpoint(NamedTuple):
-    """Where clients of a listener reach the broker."""
+    """The address under which clients of a listener reach the broker."""
 
     host: str
     port: int
@@ -49,7 +49,7 @@ class Protocol(Enum):
 
 
 class Listener(NamedTuple):
-    """One address to listen on. `config` has the listener's own ssl.* and sasl.* over the broker's."""
+    """One address to listen on. `config` has the listener's own ssl.* and sasl.* configs over the broker's."""
 
     name: str
     protocol: Protocol
@@ -64,12 +64,12 @@ class Listener(NamedTuple):
 
     @property
     def is_authenticated(self) -> bool:
-        """Whether nobody gets in without a password or a certificate."""
+        """Whether nobody can connect without a password or a certificate."""
         return self.protocol.has_sasl or (self.protocol.has_tls and self.config.ssl_client_auth == "required")
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Whether only this machine can reach it."""
         try:
             return ip_address(self.address.host).is_loopback
         except ValueError:
@@ -79,7 +79,7 @@ class Listener(NamedTuple):
 def listeners_of(
     given: Sequence[str] | None, advertised: Sequence[str] | None, properties: Mapping[str, Given]
 ) -> list[Listener]:
-    """The listeners that a caller gives, or else those of the configs; ConfigError or ValueError if one is wrong."""
+    """The listeners given by a caller, or else by the configs; raises ConfigError or ValueError if one is wrong."""
     config = BrokerConfig.of(properties)
     protocols = _protocols(config.listener_security_protocol_map)
     told = dict(map(parse_listener, advertised if advertised is not None else config.advertised_listeners or ()))
@@ -101,7 +101,7 @@ def listeners_of(
 
 
 def parse_listener(text: str) -> tuple[str, Endpoint]:
-    """`[NAME://]host:port`, `[NAME://][ipv6]:port`; a port of 0 is any that is free, no host is every address."""
+    """Parse `[NAME://]host:port` or `[NAME://][ipv6]:port`; port 0 means any free port, no host means every address."""
     found = _ADDRESS.fullmatch(text.strip())
     if found is None or int(found["port"]) > 65535:
         raise ValueError(f"address {text!r} is not [PROTOCOL://]host:port")
@@ -119,7 +119,7 @@ def _protocols(text: str) -> dict[str, Protocol]:
 
 
 def _own_configs(listener: str, properties: Mapping[str, Given]) -> dict[str, Given]:
-    """What `listener.name.<listener>.` says, without that prefix."""
+    """The configs prefixed with `listener.name.<listener>.`, without that prefix."""
     prefix = f"{OF_LISTENER}{listener.lower()}."
     own = {name.removeprefix(prefix): value for name, value in properties.items() if name.startswith(prefix)}
     for name in own:

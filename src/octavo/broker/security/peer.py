@@ -19,7 +19,7 @@ class Peer:
         self.client = client
         self.endpoint = endpoint
         self.login = login
-        self.is_rejected = False  # the connection is closed once the answer that says why is out
+        self.is_rejected = False  # the connection is closed once the answer that says why has been sent
 
     @property
     def host(self) -> str:
@@ -31,7 +31,7 @@ class Peer:
         return self.login is None or self.login.user is not None
 
     def log_in(self, token: bytes) -> bytes:
-        """The answer to a message of the login; LoginFailed if it proves nothing."""
+        """The answer to a message of the login; raises LoginFailed if it proves nothing."""
         assert self.login is not None, "a listener without SASL"
         answer = self.login.step(token)
         if self.login.user is not None:
@@ -40,7 +40,7 @@ class Peer:
 
 
 class Door(NamedTuple):
-    """A listener that is open: clients are told its endpoint."""
+    """An open listener, and the endpoint that clients are told."""
 
     listener: Listener
     endpoint: Endpoint

@@ -1,4 +1,4 @@
-"""Who a client is: its principal, as TLS or SASL found it, and where it connects from."""
+"""Who a client is: its principal, as determined by TLS or SASL, and where it connects from."""
 
 from __future__ import annotations
 

@@ -14,11 +14,11 @@ MECHANISMS = (PLAIN, *SCRAM)
 
 
 class LoginFailed(Exception):
-    """The sentence is for the client: it does not say whether the user exists."""
+    """The sentence is for the client, and does not say whether the user exists."""
 
 
 class Exchange(Protocol):
-    """One mechanism at work; `user` is set once it is proved."""
+    """A mechanism at work; `user` is set once it is proved."""
 
     user: str | None
 
@@ -66,7 +66,7 @@ class Login:
         self.is_bare = False  # after a handshake of version 0, messages come without Kafka's headers
 
     def choose(self, mechanism: str, *, is_bare: bool) -> bool:
-        """Begin; returns whether the mechanism is enabled here."""
+        """Choose the mechanism; returns whether it is enabled here."""
         if mechanism not in self.mechanisms:
             return False
         self._mechanism, self.is_bare = mechanism, is_bare

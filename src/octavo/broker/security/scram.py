@@ -1,4 +1,4 @@
-"""SCRAM (RFC 5802): a password's credential, and the server's side of the exchange, without channel binding."""
+"""SCRAM (RFC 5802): the credential for a password, and the server's side of the exchange, without channel binding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ScramError(Exception):
 
 
 class ScramMechanism(IntEnum):
-    """Numbered as Kafka's requests number them."""
+    """The mechanisms, with the numbers in Kafka's requests."""
 
     SCRAM_SHA_256 = 1
     SCRAM_SHA_512 = 2
@@ -42,7 +42,7 @@ class ScramMechanism(IntEnum):
 
 
 class ScramCredential(NamedTuple):
-    """What a server stores of a password: enough to check it, not to log in with it."""
+    """What a server stores about a password: enough to check it, but not to log in with it."""
 
     salt: bytes
     stored_key: bytes
@@ -57,14 +57,16 @@ class ScramCredential(NamedTuple):
 
     @classmethod
     def of_salted(cls, mechanism: ScramMechanism, salted: bytes, salt: bytes, iterations: int) -> ScramCredential:
-        """From a password that the client has salted: Kafka's tools never send the password itself."""
+        """Make a credential from a password that the client has salted: Kafka's tools never send the password
+        itself."""
         client_key = mechanism.hmac(salted, b"Client Key")
         stored_key = hashlib.new(mechanism.hash_name, client_key).digest()
         return cls(salt, stored_key, mechanism.hmac(salted, b"Server Key"), iterations)
 
 
 class ScramExchange:
-    """Two messages from the client. For an unknown user it goes on with a made-up credential, and fails at the end."""
+    """Two messages from the client. For an unknown user it continues with a made-up credential, and fails at the
+    end."""
 
     def __init__(self, mechanism: ScramMechanism, credentials: dict[str, ScramCredential]) -> None:
         self._mechanism = mechanism
@@ -73,7 +75,7 @@ class ScramExchange:
         self.user: str | None = None  # once the password is proved
 
     def step(self, token: bytes) -> bytes:
-        """The answer to a client's message; ScramError if it proves nothing."""
+        """The answer to a client's message; raises ScramError if it proves nothing."""
         return self._begin(token) if self._first is None else self._finish(token)
 
     def _begin(self, token: bytes) -> bytes:
@@ -120,6 +122,7 @@ class ScramExchange:
 
 
 def _made_up(mechanism: ScramMechanism, name: bytes) -> ScramCredential:
-    """For a user that does not exist: always the same salt for a name, as if there were such a user."""
+    """A credential for a user that does not exist, always with the same salt for a name, as if there were such a
+    user."""
     salt = mechanism.hmac(_SECRET, name)[:_SALT_BYTES]
     return ScramCredential.of_salted(mechanism, _SECRET, salt, MIN_ITERATIONS)

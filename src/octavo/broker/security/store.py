@@ -1,4 +1,4 @@
-"""Octavo's own file of ACLs and SCRAM users in a log dir's root, and what a Kafka cluster's metadata has of them."""
+"""Octavo's own file of ACLs and SCRAM users in a log directory's root, and those in a Kafka cluster's metadata."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UserCredentials = dict[ScramMechanism, dict[str, ScramCredential]]
 
 
 class Stored(NamedTuple):
-    """The file's content; every change counts the revision up."""
+    """The file's content; every change increments the revision."""
 
     revision: int
     acls: frozenset[Acl]
@@ -53,7 +53,7 @@ class SecurityStore:
         files = log_manager.environment.filesystem
         self._revision = 0
         stored = [_read(files, root / SECURITY_STORE) for root in roots if files.exists(root / SECURITY_STORE)]
-        if stored:  # a disk that was away may have an older one
+        if stored:  # a disk that was away may have an older file
             self._revision, self.acls, self._users = max(stored, key=lambda found: found.revision)
         else:
             for root in roots:
@@ -65,7 +65,7 @@ class SecurityStore:
         listener(self.acls)
 
     def scram(self, mechanism: ScramMechanism) -> dict[str, ScramCredential]:
-        """The users of a mechanism; never changed, only replaced."""
+        """The users of a mechanism; replaced, never modified."""
         return self._users[mechanism]
 
     def change_acls(self, change: Callable[[frozenset[Acl]], frozenset[Acl]]) -> None:
@@ -78,7 +78,7 @@ class SecurityStore:
                 listener(changed)
 
     def change_users(self, change: Callable[[UserCredentials], None]) -> None:
-        """Let `change` alter a copy of the users, then put it in force."""
+        """Let `change` alter a copy of the users, then make it effective."""
         with self._lock:
             changed = {mechanism: dict(users) for mechanism, users in self._users.items()}
             change(changed)
@@ -126,7 +126,7 @@ def encode(stored: Stored) -> bytes:
 
 
 def decode(data: bytes) -> Stored:
-    """What the file's bytes hold."""
+    """Decode the file's bytes."""
     try:
         content = json.loads(data)
         if content["version"] != _VERSION:

@@ -13,7 +13,7 @@ from octavo.config.broker import BrokerTable
 from octavo.errors import ConfigError
 
 _CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
-# The attributes that RFC 2253 abbreviates, as OpenSSL names them.
+# The attributes that RFC 2253 abbreviates, as named by OpenSSL.
 _ABBREVIATED = {
     "commonName": "CN", "localityName": "L", "stateOrProvinceName": "ST", "organizationName": "O",
     "organizationalUnitName": "OU", "countryName": "C", "streetAddress": "STREET", "domainComponent": "DC",
@@ -22,7 +22,7 @@ _ABBREVIATED = {
 
 
 def server_context(listener: Listener) -> ssl.SSLContext:
-    """The context of a TLS listener; ConfigError if a key or a certificate cannot be used."""
+    """The context for a TLS listener; raises ConfigError if a key or a certificate cannot be used."""
     config = listener.config
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -42,10 +42,10 @@ def server_context(listener: Listener) -> ssl.SSLContext:
 
 
 def _load_key(context: ssl.SSLContext, config: BrokerTable) -> None:
-    password = config.ssl_key_password or ""  # an empty one, so that nobody is asked at the terminal
+    password = config.ssl_key_password or ""  # an empty one, so that nobody is asked on the terminal
     if config.ssl_keystore_key is not None:
         _check_pem(config.ssl_keystore_type, "keystore")
-        with tempfile.TemporaryDirectory() as folder:  # which nobody else can enter; ssl reads files alone
+        with tempfile.TemporaryDirectory() as folder:  # a folder that nobody else can enter, since ssl only reads files
             path = Path(folder, "key.pem")
             path.write_text(f"{config.ssl_keystore_key}\n{config.ssl_keystore_certificate_chain or ''}\n")
             context.load_cert_chain(path, password=password)
@@ -63,7 +63,7 @@ def _check_pem(kind: str, store: str) -> None:
 
 
 def principal_of(certificate: dict[str, Any] | None) -> str:
-    """The principal of a client's certificate: its subject as RFC 2253 writes it; anonymous without one."""
+    """The principal of a client's certificate: its subject in the form of RFC 2253; anonymous without a certificate."""
     if not certificate:
         return ANONYMOUS
     parts = ["+".join(_attribute(*pair) for pair in name) for name in certificate.get("subject", ())]

@@ -1,4 +1,4 @@
-"""The records of Kafka's internal topics, decoded to JSON as Kafka's own tools print them."""
+"""Decodes the records of Kafka's internal topics to JSON, as Kafka's own tools print them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ Decode = Callable[[ConsumerRecord], ConsumerRecord]
 
 
 def decoded(records: Iterable[ConsumerRecord]) -> Iterator[ConsumerRecord]:
-    """The same records; keys and values of internal topics are `JsonBytes`. What cannot be decoded stays as it is."""
+    """The same records; keys and values of internal topics become `JsonBytes`. What cannot be decoded stays
+    unchanged."""
     for record in records:
         decode = DECODERS.get(record.topic)
         try:
@@ -38,7 +39,7 @@ def _coordinator(types: dict[int, RecordType]) -> Decode:
 
 
 def _cluster_metadata(record: ConsumerRecord) -> ConsumerRecord:
-    """Metadata records have no keys."""
+    """Decode a metadata record; these have no keys."""
     return record._replace(value=_json(metadata_json(decode_metadata_record(record.value or b""))))
 
 

@@ -1,4 +1,4 @@
-"""What `octavo cat` is asked to do: its options as one value, checked before a file is read."""
+"""The request of `octavo cat`: its options as one value, checked before a file is read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMED = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CatRequest:
-    """The options as given; fields are their names."""
+    """The options as given; fields have their names."""
 
     logdirs: tuple[str, ...]
     topics: tuple[str, ...]
@@ -55,10 +55,10 @@ class CatRequest:
 
     @property
     def output(self) -> str | None:
-        """Where to write, a folder with a slash at its end; None: stdout."""
+        """Where to write, with a slash at the end for a folder; None means stdout."""
         path = given_path(self.given_output)
         if path is not None and self.master is not None and not Path(path).exists():
-            return f"{path.rstrip('/')}/"  # Spark's tasks write a folder, whatever it is called
+            return f"{path.rstrip('/')}/"  # Spark's tasks write a folder, whatever its name
         return path
 
     def check(self) -> None:
@@ -69,7 +69,7 @@ class CatRequest:
             self._check_follow()
 
     def scan(self) -> Scan:
-        """The records; a pattern that matches no topic is an error."""
+        """The records; raises if a pattern matches no topic."""
         try:
             records = scan(
                 self.logdirs,

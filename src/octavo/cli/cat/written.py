@@ -1,4 +1,4 @@
-"""What `octavo cat --output` has written so far: progress while it runs, and a line at its end."""
+"""Counts what `octavo cat --output` has written: progress while it runs, and a line at its end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RECORDS_AT_ONCE = 4096
 
 
 class CountedRecords:
-    """Hands out the records of tasks, in their order, and counts them; progress is told in bytes of log."""
+    """Yields the records of tasks, in order, and counts them; progress is reported in bytes of log."""
 
     def __init__(self, records: Iterable[ConsumerRecord], tasks: Sequence[ReadTask], progress: Progress) -> None:
         self.count = 0
@@ -39,7 +39,7 @@ class CountedRecords:
 
 
 def say_written(output: str, files: int, records: int, size: int) -> None:
-    """The result of an export, on stderr."""
+    """Print the result of an export on stderr."""
     echo(f"{output}: {many(files, 'file')}, {many(records, 'record')}, {many(size, 'byte')}", err=True)
 
 

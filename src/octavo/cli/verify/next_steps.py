@@ -19,7 +19,7 @@ _OUT_OF_REACH = {FindingKind.UNREADABLE_FILE, FindingKind.NAME, FindingKind.DIRE
 
 
 class NextSteps:
-    """Learns of all findings; the advice is about the first directory that has problems, else crash traces."""
+    """Collects all findings; the advice is about the first directory with problems, or else with traces of a crash."""
 
     def __init__(self, plans: Sequence[DirectoryPlan]) -> None:
         self._plans = plans

@@ -1,4 +1,4 @@
-"""Findings for people: problems one by one, the normal ones as counts, then a summary and what to run next."""
+"""Shows findings to people: problems one by one, normal ones as counts, then a summary and what to run next."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from octavo.jobs.verify.plan import DirectoryPlan
 _MOST_ON_SCREEN = 12  # problems; a terminal of 24 lines also has room for the rest of the report
 _INDENT = " " * 4
 _COLOURS = {Severity.PROBLEM: "red", Severity.INFO: "yellow"}
-# What a count of infos says: one, and several.
+# The text for a count of infos: for one, and for several.
 _INFOS = {
     FindingKind.INCOMPLETE_BATCH: ("incomplete last batch", "incomplete last batches"),
     FindingKind.ZEROS: ("log with zeros at its end", "logs with zeros at their end"),
@@ -35,7 +35,7 @@ _INFOS = {
 
 
 class VerifyReport:
-    """Prints problems as they come; infos are kept, and printed or counted after them."""
+    """Prints problems as they come; infos are kept, and printed or counted afterwards."""
 
     def __init__(self, plans: Sequence[DirectoryPlan], *, show_all: bool) -> None:
         self._show_all = show_all
@@ -47,7 +47,7 @@ class VerifyReport:
         self._next = NextSteps(plans)
 
     def add(self, finding: Finding) -> None:
-        """Take a finding; a terminal gets the first problems, a pipe all of them."""
+        """Add a finding; a terminal gets only the first problems, a pipe all of them."""
         self._next.add(finding)
         if finding.severity is Severity.INFO:
             self._infos.append(finding)
@@ -84,7 +84,7 @@ class VerifyReport:
 
 
 def _lines(place: str, text: str) -> Iterator[str]:
-    """One line; or on a terminal that is too narrow, the place, and after it the text in lines that fit."""
+    """One line; on a terminal that is too narrow, the place, followed by the text in lines that fit."""
     line, width = plain(f"{place} {text}"), shutil.get_terminal_size().columns
     if not sys.stdout.isatty() or len(line) <= width:
         yield line

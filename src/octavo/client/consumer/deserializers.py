@@ -1,4 +1,4 @@
-"""Turns the keys and values of records into a program's own objects, if it asks for that."""
+"""Turns the keys and values of records into a program's own objects, if requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logging in (SASL), access control lists, and the users of SCRAM."""
+"""Schemas for logins (SASL), access control lists, and SCRAM users."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def text_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def as_text(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """A record batch with strings. As in Java, U+FFFD stands for what is not UTF-8."""
+    """A record batch with strings. As in Java, U+FFFD replaces what is not UTF-8."""
     columns = [_column(array, field.type) for array, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 

@@ -1,4 +1,4 @@
-"""Which rows of columns a filter wants: whole columns are compared at once, by pyarrow."""
+"""Finds the rows that a filter wants: whole columns are compared at once, by pyarrow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.scanner.reading.read import Filling
 
 
 def check_pattern(pattern: str) -> None:
-    """Raise ScanError if it is not a regular expression of RE2, which pyarrow uses."""
+    """Raise ScanError if it is not an RE2 regular expression, which pyarrow uses."""
     try:
         pc.match_substring_regex(_scalar(b"").cast(pa.string()), pattern)
     except pa.ArrowInvalid as error:
