@@ -2,17 +2,54 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from typing import ClassVar, NamedTuple
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the nearest known one, or nothing if none is close."""
-    from difflib import get_close_matches  # takes a few ms to load
+    """The end of a message about an unknown name: the nearest known one, or nothing if none is near."""
+    near = _nearest(name, known)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def no_such_topic(topic: str, known: Iterable[str]) -> str:
+    """The sentence about an unknown topic, with the topics that may be meant, or with all if they are few."""
+    sentence, there = f"there is no topic {topic!r}", sorted(known)
+    if any(sign in topic for sign in "*?[]()|^$+\\"):
+        matched = _listed(_matching(topic, there), "; it would match ")
+        return f"{sentence}: a name is expected here, not a pattern{matched}"
+    near = _nearest(topic, there)
+    if near:
+        several = [name for name in there if name.startswith(topic)] if near[0].startswith(topic) else near[:1]
+        return f"{sentence} (did you mean {' or '.join(filter(None, [', '.join(several[:-1]), several[-1]]))}?)"
+    return f"{sentence}{_listed(there, '; there is ')}"
+
+
+def _nearest(name: str, known: Iterable[str]) -> list[str]:
+    from difflib import get_close_matches  # takes some ms to load
 
     spellings = {other.lower(): other for other in known}
-    near = get_close_matches(name.lower(), spellings, 1)
-    return f" (did you mean {spellings[near[0]]}?)" if near else ""
+    return [spellings[near] for near in get_close_matches(name.lower(), spellings)]
+
+
+def _matching(pattern: str, names: list[str]) -> list[str]:
+    """What a pattern of a shell or a regular expression would match."""
+    import re
+    from fnmatch import translate
+
+    found = []
+    for expression in (translate(pattern), pattern):
+        with contextlib.suppress(re.error):
+            found += [name for name in names if re.fullmatch(expression, name)]
+    return list(dict.fromkeys(found))
+
+
+def _listed(names: list[str], before: str, most: int = 10) -> str:
+    """The names after these words, or nothing if there are none; not all if they are many."""
+    if not names:
+        return ""
+    return f"{before}{', '.join(names[:most])}{f' and {len(names) - most} more' if len(names) > most else ''}"
 
 
 class OctavoError(Exception):
@@ -70,6 +107,10 @@ class UnsupportedCompressionTypeError(EncodingError):
 
 class ScanError(OctavoError):
     """Something that cannot be read: it does not exist, or it disappeared while being read."""
+
+
+class NoLogDirError(ScanError):
+    """A folder that should be a log directory, and holds neither partitions nor the files of one."""
 
 
 class DataLossError(ScanError):

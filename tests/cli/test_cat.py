@@ -228,7 +228,7 @@ def test_what_is_damaged_is_named_and_passed_over() -> None:
     folder = archives.unpack("v431-corrupt") / "flip-record-none"
     done = cat(folder)
     assert done.returncode == 1
-    assert b"position 331: a batch at offset 3 whose CRC is not the stored" in done.stderr
+    assert b"position 331: a batch at offset 3 (up to" in done.stderr
     assert len(done.stdout.splitlines()) > 200
 
 
@@ -270,7 +270,10 @@ def test_whatever_the_damage_there_is_no_traceback(archive: str, tmp_path: Path)
     ("arguments", "sentence"),
     [
         (["--topic", "order"], "octavo: {logs}: there is no topic 'order' (did you mean orders?)\n"),
-        (["--topic", "orders", "--partition", "5"], "octavo: {logs}: there is no partition 5 of topic 'orders'\n"),
+        (
+            ["--topic", "orders", "--partition", "5"],
+            "octavo: {logs}: there is no partition 5 of topic 'orders'; it has 0\n",
+        ),
         (
             ["--to-offset", "highWatermark"],
             "octavo: {logs}/orders-0: replication-offset-checkpoint does not name this partition\n",
@@ -306,7 +309,7 @@ def test_a_wrong_line_is_exit_code_2(logs: Path, arguments: list[str], sentence:
 
 def test_no_place_is_one_sentence(tmp_path: Path) -> None:
     done = cat(tmp_path / "nowhere")
-    assert (done.returncode, b"no such log directory" in done.stderr) == (1, True)
+    assert (done.returncode, b"no such file or directory" in done.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("buffered", [True, False])

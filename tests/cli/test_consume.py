@@ -42,7 +42,7 @@ def test_consumer_properties(store: Path) -> None:
     one = ("--topic", "t", "--partition", str(1 - partition), "--isolation-level", "read_committed", "--bytes", "hex")
     assert consume(store, *one).stdout == ""
     unknown = consume(store, "--topic", "u")
-    assert unknown.returncode == 1 and "there is no topic u" in unknown.stderr
+    assert unknown.returncode == 1 and "there is no topic 'u'" in unknown.stderr
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,7 @@ def test_what_the_log_refuses_names_line_and_partition(store: Path) -> None:
 
 def test_an_unknown_topic(store: Path) -> None:
     run = produce(store, b"v", topic="orders")
-    assert (run.exit, run.stdout) == (1, "") and "there is no topic orders" in run.stderr
+    assert (run.exit, run.stdout) == (1, "") and "there is no topic 'orders'" in run.stderr
 
 
 @pytest.mark.parametrize(("partitions", "missing"), [(2, (1, 0)), (4, (1, 0))])

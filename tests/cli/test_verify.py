@@ -101,7 +101,7 @@ def test_nothing_to_check_is_1(tmp_path: Path) -> None:
 def test_nothing_there() -> None:
     run = octavo("verify", "no-such-place")
     assert (run.exit, run.stdout) == (1, "")
-    assert run.stderr.startswith("octavo: no-such-place: no such log directory")
+    assert run.stderr.startswith("octavo: no-such-place: no such file or directory")
 
 
 @pytest.mark.parametrize(("variables", "colour"), [({}, "\x1b[31m"), ({"NO_COLOR": "1"}, ""), ({"TERM": "dumb"}, "")])

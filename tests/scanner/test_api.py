@@ -120,6 +120,7 @@ def test_without_polars_the_message_says_so(scan: Scan, monkeypatch: pytest.Monk
 
 def test_nothing_to_read_is_an_empty_table(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "meta.properties").write_text("version=1")
     scan = octavo.scan(tmp_path / "logs")
     assert scan.to_table().num_rows == 0
     assert scan.to_table().schema == scan.to_reader().schema
@@ -130,7 +131,7 @@ def test_damage_in_a_reader_is_the_documented_error(logs: Path) -> None:
     log = logs / "orders-0" / f"{0:020}.log"
     log.write_bytes(log.read_bytes()[:-1] + b"!" + build_batch([Record(3, 5, b"b", b"3")]))
     reader = octavo.scan(logs).to_reader()
-    with pytest.raises(octavo.CorruptRecordError, match="position 0: a batch at offset 0 whose CRC"):
+    with pytest.raises(octavo.CorruptRecordError, match=r"position 0: a batch at offset 0 .* whose CRC"):
         reader.read_all()
 
 

@@ -152,7 +152,7 @@ def test_only_wanted_partitions_are_listed_but_all_topics_known(logs: Path) -> N
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("no-such-place", "no such log directory, partition folder or segment file"),
+        ("no-such-place", "no such file or directory; expected a log directory"),
         ("logs/meta.properties", "not a segment's log file, expected a name like <20 digits>.log"),
         ("logs/orders-0/00000000000000000000.index", "not a segment's log file"),
     ],

@@ -128,14 +128,15 @@ def test_topics_by_name_pattern_and_all(logs: Path) -> None:
 
 def test_who_gives_a_partitions_folder_has_named_it(logs: Path) -> None:
     assert len(octavo.scan(logs / "__consumer_offsets-0").plan()) == 1
-    assert octavo.scan(logs / "__consumer_offsets-0", partitions=1).plan() == []
+    with pytest.raises(octavo.ScanError, match="no topic has a partition 1"):
+        octavo.scan(logs / "__consumer_offsets-0", partitions=1)
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
         ({"topics": "order"}, r"there is no topic 'order' \(did you mean orders"),
-        ({"topics": "zzz"}, "there is no topic 'zzz'$"),
+        ({"topics": "zzz"}, "there is no topic 'zzz'; there is __consumer_offsets, orders"),
         ({"topics": "orders", "partitions": [0, 7]}, "there is no partition 7 of topic 'orders'"),
         ({"columns": ["key", "vlaue"]}, "unknown column 'vlaue'; give some of topic, partition, offset"),
         ({"columns": []}, "no column; give some of"),

@@ -75,7 +75,7 @@ def test_tasks_carry_their_file_system(place: str) -> None:
 @pytest.mark.parametrize("place", ["memory", "s3"], indirect=True)
 def test_what_is_not_there_is_one_sentence(place: str) -> None:
     head, mark, query = place.partition("?")
-    with pytest.raises(octavo.ScanError, match="nowhere: no such log directory"):
+    with pytest.raises(octavo.ScanError, match="nowhere: no such file or directory"):
         octavo.scan(f"{head}/nowhere{mark}{query}")
 
 

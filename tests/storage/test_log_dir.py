@@ -247,7 +247,7 @@ def test_a_directory_has_one_owner(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        with pytest.raises(LogDirError, match="another process"):
+        with pytest.raises(LogDirError, match=f"in use: process {process.pid} "):
             opened(tmp_path)
         process.communicate("\n")
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir() if path != lock} == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -202,6 +203,6 @@ def test_a_second_process_is_refused(tmp_path: Path) -> None:
         before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
         refused = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True)
         assert refused.returncode == 1
-        said = f"{LogDirLockedError.__name__}: {tmp_path}: another process (a broker?) holds .lock"
+        said = f"{LogDirLockedError.__name__}: {tmp_path}: in use: process {os.getpid()} ("
         assert said in refused.stderr, refused.stderr
         assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()} == before

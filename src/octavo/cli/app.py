@@ -66,8 +66,9 @@ def _report(arguments: list[str]) -> int:
     except OctavoError as error:
         return _fail(_placed(error), settings)
     except OSError as error:
-        problem = str(error.strerror or error)
-        return _fail(f"{error.filename}: {problem}" if error.filename else problem, settings)
+        from octavo.system.os_errors import described
+
+        return _fail(described(error), settings)
     except MemoryError:
         return _fail("not enough memory to read this; --max-unpacked-bytes limits what a batch may take", settings)
     except Exception as error:

@@ -42,6 +42,8 @@ def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) ->
             for name, log in logs.logs.items():
                 for line in cuts(name, log, ownership.losses, dry_run=ownership.dry_run):
                     _say(line)
+        if not ownership.create and ownership.only is None and not logs.logs:
+            _say(f"{', '.join(str(root.path) for root in logs.roots)}: a log directory without partitions")
         yield logs
 
 

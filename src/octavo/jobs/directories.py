@@ -12,6 +12,7 @@ from octavo.scanner.places.directory import Directory, Wanted, read_directory
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.location import LOCAL, Location
 from octavo.scanner.places.selection import TopicSelection
+from octavo.scanner.places.wrong_place import check_log_dir
 from octavo.storage.directory.log_root import Only, Selection, lock_directory
 from octavo.storage.directory.log_roots import as_paths
 
@@ -41,6 +42,12 @@ def check_topics(logdirs: Sequence[str], topics: Sequence[str], partition: int |
         _check(selection, found, ", ".join(logdirs))
 
 
+def check_log_dirs(paths: Sequence[Path]) -> None:
+    """Raise for a folder that is not a log directory, before it is treated as one."""
+    for directory in _listed([str(path) for path in paths], lambda _: False):
+        check_log_dir(directory)
+
+
 def known_topics(logdirs: Sequence[str]) -> set[str]:
     """The topics that have partitions there."""
     return {topic for directory in _listed(logdirs, lambda _: False) for topic in directory.topics}
@@ -62,8 +69,9 @@ def _local_directory(place: Place, topics: Sequence[str]) -> Directory:
 
 
 def _check(selection: TopicSelection, found: Sequence[Directory], shown: str) -> None:
-    partitions = [topic_partition for directory in found for topic_partition in directory.partitions]
-    selection.check(partitions, {topic for directory in found for topic in directory.topics}, shown)
+    for directory in found:
+        check_log_dir(directory)
+    selection.check({topic_partition for directory in found for topic_partition in directory.names}, shown)
 
 
 def _listed(logdirs: Sequence[str], wanted: Wanted) -> list[Directory]:

@@ -24,6 +24,7 @@ from octavo.scanner.reading.pool import pool_of_thread
 from octavo.scanner.reading.read import wanted_columns
 from octavo.scanner.reading.read_ahead import read_ahead
 from octavo.system.filesystem import FileSystem, LocalFileSystem
+from octavo.system.os_errors import placed
 from octavo.system.runner import Outcome
 
 Form = Literal["arrow", "parquet"]
@@ -109,7 +110,8 @@ def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
     if reads_ahead:
         batches = read_ahead(batches)
     schema = schema_of(task.columns, dictionaries=dictionaries, text=task.text)
-    rows = write_file(task.form, staged, schema, first_rows(batches, task.limit))
+    with placed(task.target):
+        rows = write_file(task.form, staged, schema, first_rows(batches, task.limit))
     return ExportResult(staged, rows, staged.stat().st_size, tuple(findings.notes), findings.damage_count)
 
 

@@ -10,9 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from octavo.config import Given
+from octavo.jobs.directories import check_log_dirs
 from octavo.jobs.losses import Losses
 from octavo.storage.directory.log_root import Only
-from octavo.storage.directory.log_roots import Paths
+from octavo.storage.directory.log_roots import Paths, as_paths
 from octavo.storage.directory.partition_opener import RecoveryProgress
 from octavo.storage.environment import Environment
 from octavo.storage.files.overlay import OverlayFileSystem
@@ -50,6 +51,8 @@ def owned_as(
     What the job itself schedules, such as the removal of files, is done when the block ends, unless `runs_when_due` is
     set.
     """
+    if not ownership.create:
+        check_log_dirs(as_paths(paths))
     clock: Clock = SystemClock() if ownership.now_ms is None else ManualClock(ownership.now_ms)
     scheduler = JobScheduler() if ownership.runs_when_due else EndScheduler(runs_at_end=not ownership.dry_run)
     with ExitStack() as stack:

@@ -56,6 +56,7 @@ class _Planned(NamedTuple):
     tasks: list[ReadTask]
     notes: list[Note]
     failure: OSError | None = None
+    is_beyond: bool = False  # reading was to start beyond its end
 
 
 def scan(
@@ -120,19 +121,20 @@ def scan(
     write_held()
     log_dirs = open_log_dirs(paths, selection.wants)
     unreadable = log_dirs.unreadable()
-    selection.check({**log_dirs.partitions, **unreadable}, log_dirs.topics(), log_dirs.shown())
+    selection.check(log_dirs.names(), log_dirs.shown())
     if unreadable and on_damage == "raise":
         raise next(iter(unreadable.values()))
     findings = ScanFindings(on_damage)
     findings.damage_count = len(unreadable)
     wanted = selection.among(log_dirs.partitions, log_dirs.given())
+    notes = [*log_dirs.notes, *selection.notes_on(log_dirs.names(), wanted, log_dirs.shown())]
     if max_unpacked_bytes is not None and max_unpacked_bytes <= 0:
         raise ScanError(f"max_unpacked_bytes must be above 0, not {max_unpacked_bytes}")
     chosen, where = _columns(columns), _filter(key, grep)
     if where is not None and not {"key", "value"} <= set(chosen):
         raise ScanError("to filter by key or value, leave both in columns")
     request = ScanRequest(bounds, isolation_level, chosen, split_bytes, max_unpacked_bytes, where, text)
-    return Scan([log_dirs.partitions[topic_partition] for topic_partition in wanted], request, findings, log_dirs.notes)
+    return Scan([log_dirs.partitions[topic_partition] for topic_partition in wanted], request, findings, notes)
 
 
 class Scan:
@@ -153,6 +155,7 @@ class Scan:
         self._findings = findings
         self._findings.notes.extend(notes)
         self._limit: int | None = None
+        self._is_beyond_end = False  # known once it is planned
 
     def __repr__(self) -> str:
         files = self._partitions
@@ -185,6 +188,11 @@ class Scan:
         """The names of the columns."""
         return self._request.columns
 
+    @property
+    def is_beyond_end(self) -> bool:
+        """Whether `from_offset` is beyond the end of every partition, so that there is nothing to read."""
+        return not self._tasks and self._is_beyond_end
+
     def plan(self) -> list[ReadTask]:
         """Independent, picklable tasks, sorted by topic, partition and offset; `reading.arrow.read_tasks` runs them."""
         self._check_unlimited("plan")
@@ -200,13 +208,14 @@ class Scan:
             return [self._planned(files) for files in listed], roots
 
         planned = until_settled(plan_all)
-        for _, notes, failure in planned:
-            self._findings.take(notes)
-            if failure is not None:
-                self._findings.unreadable("", failure)
+        for one in planned:
+            self._findings.take(one.notes)
+            if one.failure is not None:
+                self._findings.unreadable("", one.failure)
+        self._is_beyond_end = bool(planned) and all(one.is_beyond for one in planned)
         for root in roots:
             self._findings.count(root.notes)
-        return [task for tasks, _, _ in planned for task in tasks]
+        return [task for one in planned for task in one.tasks]
 
     def _planned(self, files: PartitionFiles) -> _Planned:
         try:
@@ -223,7 +232,8 @@ class Scan:
         planned = plan_partition(snapshot, offsets, transactions, request.columns, *limits)
         tasks = planned if request.where is None else [replace(task, where=request.where) for task in planned]
         notes = [*snapshot.notes_up_to(offsets.end), *(transactions.notes if transactions else ()), *offsets.notes]
-        return _Planned(tasks, notes, snapshot.failure if offsets.end >= snapshot.log_end_offset else None)
+        failure = snapshot.failure if offsets.end >= snapshot.log_end_offset else None
+        return _Planned(tasks, notes, failure, offsets.is_beyond)
 
     def to_reader(self) -> pyarrow.RecordBatchReader:
         """Arrow record batches, read on demand, so memory use stays flat. The caller may keep them."""

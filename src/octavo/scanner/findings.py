@@ -29,8 +29,8 @@ class ScanFindings:
         self.notes: list[Note] = []
         self.damage_count = 0
 
-    def note(self, path: object, sentence: str) -> None:
-        self.notes.append(Note(str(path), sentence))
+    def note(self, path: object, sentence: str, *, is_damage: bool = False) -> None:
+        self.notes.append(Note(str(path), sentence, is_damage))
 
     def take(self, notes: Iterable[Note]) -> None:
         """Add the notes made while planning. A note about damage is raised, or counted."""
@@ -54,8 +54,13 @@ class ScanFindings:
         if self.on_damage == "raise":
             raise error
         self.damage_count += 1
-        place = "" if error.position is None else f"position {error.position}: "
-        self.note(error.path, f"{place}{error.problem}; skipped")
+        place = skipped = ""
+        if error.position is not None:
+            place, skipped = (
+                f"position {error.position}: ",
+                f" (octavo explain --position {error.position} {error.path})",
+            )
+        self.note(error.path, f"{place}{error.problem}; skipped{skipped}", is_damage=True)
 
     def unreadable(self, path: object, error: OSError, position: int | None = None) -> None:
         """Raise the disk's error, or note it so that the reader can continue with what is readable."""
@@ -63,4 +68,4 @@ class ScanFindings:
             raise error
         self.damage_count += 1
         place = "" if position is None else f"position {position}: "
-        self.note(error.filename or path, f"{place}{error.strerror or error}; not read")
+        self.note(error.filename or path, f"{place}{error.strerror or error}; not read", is_damage=True)

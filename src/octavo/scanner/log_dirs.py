@@ -13,6 +13,7 @@ from octavo.scanner.partition.snapshot import take_snapshot
 from octavo.scanner.places.directory import Directory, Wanted, read_directory
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.location import LOCAL, Location, locate, printable
+from octavo.scanner.places.wrong_place import check_log_dir
 
 Place = str | os.PathLike[str] | Location
 
@@ -25,9 +26,13 @@ class LogDirs:
     partitions: dict[TopicPartition, PartitionFiles]
     notes: tuple[Note, ...]
 
+    def names(self) -> set[TopicPartition]:
+        """All partitions that exist, wanted or not, readable or not."""
+        return {topic_partition for directory in self.directories for topic_partition in directory.names}
+
     def topics(self) -> set[str]:
-        """All topics, even those whose partitions are not wanted."""
-        return {topic for directory in self.directories for topic in directory.topics}
+        """The topics of all partitions that exist."""
+        return {topic_partition.topic for topic_partition in self.names()}
 
     def unreadable(self) -> dict[TopicPartition, OSError]:
         """The partitions that exist, but cannot be listed in any of the places."""
@@ -57,11 +62,14 @@ class LogDirs:
 
 
 def open_log_dirs(places: Place | Iterable[Place], wanted: Wanted | None = None) -> LogDirs:
-    """List one or several log directories, partition folders or segment files."""
+    """List one or several log directories, partition folders or segment files; any other place is an error."""
     given: Sequence[Place] = [places] if isinstance(places, str | os.PathLike | Location) else list(places)
     if not given:
         raise ScanError("no place to read from: give at least one log directory")
-    return merge([read_directory(location, wanted) for location in distinct(given)])
+    directories = [read_directory(location, wanted) for location in distinct(given)]
+    for directory in directories:
+        check_log_dir(directory)
+    return merge(directories)
 
 
 def distinct(places: Iterable[Place]) -> list[Location]:
@@ -89,17 +97,17 @@ def merge(directories: Sequence[Directory]) -> LogDirs:
 
 
 def _notes_on(directory: Directory) -> list[Note]:
-    """Notes for a user who may have given the wrong folder: it has no partition, or names that no topic can have."""
+    """Notes on a log directory that has no partition yet, and on folders with names that no topic can have."""
     if directory.single:
         return []
     folders = [directory.place.child(name) for name in directory.unknown if not name.isascii()]
     notes = [Note(printable(str(folder)), "not read: a topic's name is ASCII") for folder in folders]
-    return notes if directory.topics else [*notes, no_partition(directory.place)]
+    return notes if directory.names else [*notes, no_partition(directory.place)]
 
 
 def no_partition(place: Location) -> Note:
-    """The note about a place that should be a log directory but has no partition."""
-    return Note(str(place), "no partition found, expected folders named <topic>-<partition>")
+    """The note on a log directory that has no partition."""
+    return Note(str(place), "a log directory without partitions")
 
 
 def _add(copies: list[PartitionFiles], files: PartitionFiles) -> None:

@@ -17,6 +17,8 @@ _locked: set[tuple[int, int]] = set()
 # file, as a backup with shutil.copytree does. The two kinds exclude each other, so Java's brokers respect it.
 _OPEN_FILE_LOCK = getattr(fcntl, "F_OFD_SETLK", None)
 
+_FLOCK = "hhqqi4x"  # struct flock: type, whence, start, length (0: all of it), process
+
 
 class LocalLock:
     """A lock on a whole file, as brokers take it; the mere existence of the file does not lock anything."""
@@ -36,11 +38,11 @@ class LocalLock:
             if not existed:
                 path.unlink(missing_ok=True)
             if error.errno in (errno.EAGAIN, errno.EACCES):
-                raise BlockingIOError(errno.EAGAIN, f"another process (a broker?) holds {path.name}") from None
+                raise BlockingIOError(errno.EAGAIN, f"{_holder(path)} holds {path.name}") from None
             raise
         if not self._is_in_place():
             os.close(self._descriptor)
-            raise BlockingIOError(errno.EAGAIN, f"another process has just given {path.name} up")
+            raise BlockingIOError(errno.EAGAIN, f"another process has just given {path.name} up; try again")
         _locked.add(self._folder)
 
     def release(self) -> None:
@@ -74,6 +76,39 @@ def _lock_whole(descriptor: int) -> None:
     if _OPEN_FILE_LOCK is None:  # macOS
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return
-    # struct flock: type, whence, start, length (0: the whole file), process (0)
-    request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    request = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
     fcntl.fcntl(descriptor, _OPEN_FILE_LOCK, request)
+
+
+def _holder(path: Path) -> str:
+    """The process that holds a file's lock, by its number and name where the system tells them."""
+    process = _process_with_lock(path) or _process_with_open(path)
+    if process is None:
+        return "another process"
+    try:
+        name = Path(f"/proc/{process}/comm").read_text().strip()
+    except OSError:
+        return f"process {process}"
+    return f"process {process} ({name})"
+
+
+def _process_with_lock(path: Path) -> int | None:
+    """The process with a POSIX lock, as Java's brokers take it. A lock of an open file description has no process."""
+    if _OPEN_FILE_LOCK is None:
+        return None
+    asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    with contextlib.suppress(OSError), path.open("rb+") as file:
+        kind, _, _, _, process = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_GETLK, asked))
+        return process if kind != fcntl.F_UNLCK and process > 0 else None
+    return None
+
+
+def _process_with_open(path: Path) -> int | None:
+    """A process, of those that this one may look at, that has the file open."""
+    with contextlib.suppress(OSError):
+        target = path.stat()
+        for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
+            with contextlib.suppress(OSError):
+                if os.path.samestat(descriptor.stat(), target) and int(descriptor.parts[2]) != os.getpid():
+                    return int(descriptor.parts[2])
+    return None

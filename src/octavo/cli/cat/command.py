@@ -52,7 +52,7 @@ def command(**options: Any) -> int:
         _write(records, request, tasks)
         damage_count = records.damage_count
     _say_notes(records, said)
-    return 1 if damage_count else 0
+    return 1 if damage_count or records.is_beyond_end else 0
 
 
 def _write(records: Scan, request: CatRequest, tasks: Sequence[ReadTask]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from octavo.cli.app import UsageError
+from octavo.system.os_errors import placed
 from octavo.system.urls import local_path
 
 
@@ -55,7 +56,7 @@ def opened(output: str | None) -> Iterator[BinaryIO]:
         with open(sys.stdout.fileno(), "wb", closefd=False) as stdout:
             yield stdout
     elif not is_replaceable(output):
-        with Path(output).open("wb") as device:
+        with placed(output), Path(output).open("wb") as device:
             yield device
     else:
         with _replaced(Path(output).resolve()) as sink:
@@ -66,7 +67,7 @@ def opened(output: str | None) -> Iterator[BinaryIO]:
 def _replaced(path: Path) -> Iterator[BinaryIO]:
     hidden = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     try:
-        with _created(hidden, path) as file:
+        with placed(path), _created(hidden, path) as file:
             yield file
         hidden.rename(path)
     except BaseException:

@@ -88,7 +88,7 @@ def command(
         dry_run=dry_run,
         key_hash=KeyHash[key_hash.upper()],
     )
-    failed = 0
+    failed = rows = 0
     with owned(logdirs, request.ownership(logdirs)) as logs:
         compaction = Compaction(request, logs)
         with (
@@ -96,9 +96,12 @@ def command(
             progress_bar("compacting", compaction.size) as progress,
         ):
             for row in compaction.rows(runner, progress):
-                failed += row.error is not None or not row.explanation.is_compacted
+                rows, failed = rows + 1, failed + (row.error is not None or not row.explanation.is_compacted)
                 _print_row(row, as_json=as_json, rolled=roll)
-    return 1 if failed else 0
+    if not rows:
+        problem = "nothing to clean: no topic has compact in its cleanup.policy; --topic and --config can give it one"
+        echo(f"octavo: {', '.join(logdirs)}: {problem}", err=True)
+    return 1 if failed or not rows else 0
 
 
 def _print_row(row: CompactedPartition, *, as_json: bool, rolled: bool) -> None:

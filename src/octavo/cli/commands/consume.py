@@ -16,8 +16,9 @@ from octavo.cli.owner import Ownership, owned_as
 from octavo.client.consumer.consumer import Consumer
 from octavo.client.log_dir import LogDir
 from octavo.coordinator.internal_topics import CONSUMER_OFFSETS
-from octavo.errors import UnknownTopicOrPartitionError
+from octavo.errors import UnknownTopicOrPartitionError, no_such_topic
 from octavo.format.names import TopicPartition
+from octavo.jobs.directories import known_topics
 
 _RECORDS_AT_ONCE = 4096
 
@@ -91,7 +92,9 @@ def command(
     with owned_as(LogDir, logdirs, Ownership(only=only)) as logs:
         for topic in topics:
             if topic not in logs.topics:
-                raise UnknownTopicOrPartitionError(f"there is no topic {topic} in {', '.join(logdirs)}")
+                raise UnknownTopicOrPartitionError(
+                    f"{', '.join(logdirs)}: {no_such_topic(topic, known_topics(logdirs))}"
+                )
         consumer = logs.consumer(group=group, configs={**configs, "enable.auto.commit": "false"})
         if partition is not None:
             consumer.assign([(topics[0], partition)])

@@ -93,7 +93,7 @@ def _listed(source: str, topics: Sequence[str], include: re.Pattern[str] | None)
     if topics:
         selection = TopicSelection.of(topics)
         log_dirs = open_log_dirs(source, selection.wants)
-        selection.check(list(log_dirs.partitions), log_dirs.topics(), log_dirs.shown())
+        selection.check(log_dirs.names(), log_dirs.shown())
         return log_dirs
     pattern = include or re.compile(".*")
     log_dirs = open_log_dirs(

@@ -98,7 +98,7 @@ def command(
     selection = TopicSelection.of(topics or None, partitions or None)
     log_dirs = open_log_dirs(logdirs, selection.wants)
     unreadable = log_dirs.unreadable()
-    selection.check({**log_dirs.partitions, **unreadable}, log_dirs.topics(), log_dirs.shown())
+    selection.check(log_dirs.names(), log_dirs.shown())
     if unreadable:
         raise next(iter(unreadable.values()))
     question = _Question(offset, timestamp, isolation_level == "read_committed")

@@ -17,6 +17,7 @@ from octavo.storage.directory.log_roots import live
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.sweep import sweep_dead
+from octavo.system.os_errors import described
 
 _UNSERVED = {
     FolderState.FUTURE: "a copy from another log directory that is not complete",
@@ -63,7 +64,7 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
             if not check_all and any(root.clean for root in live(logs.roots)):
                 echo("clean-shutdown mark trusted; --all checks everything")
         for folder, error in sorted(logs.unreadable.items()):
-            echo(f"octavo: {folder}: not recovered: {error}", err=True)
+            echo(f"octavo: {folder}: not recovered: {described(error)}", err=True)
     return 1 if logs.unreadable else 0
 
 

@@ -17,7 +17,8 @@ from octavo.cli.produce.options import produce_options
 from octavo.cli.produce.send import send_records, send_table
 from octavo.client.log_dir import LogDir
 from octavo.client.producer.producer import Producer
-from octavo.errors import OctavoError, UnknownTopicOrPartitionError
+from octavo.errors import OctavoError, UnknownTopicOrPartitionError, no_such_topic
+from octavo.jobs.directories import known_topics
 
 _BY_SUFFIX = {
     ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow",
@@ -58,7 +59,7 @@ def command(
     with owned_as(LogDir, logdirs, Ownership(only=only, runs_when_due=True)) as logs:
         if topic not in logs.topics:
             raise UnknownTopicOrPartitionError(
-                f"there is no topic {topic} in {', '.join(logdirs)}; create it with `octavo create`"
+                f"{', '.join(logdirs)}: {no_such_topic(topic, known_topics(logdirs))}; `octavo create` creates it"
             )
         producer = logs.producer(configs)
         with _reporting(logs, topic, as_json=as_json, is_transaction=only is None), _sending(producer):

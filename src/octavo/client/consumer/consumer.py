@@ -16,7 +16,7 @@ from octavo.client.consumer.membership import AllPartitions, GroupShare, ManualA
 from octavo.client.consumer.partition_state import PartitionState
 from octavo.coordinator.groups.groups import Groups
 from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
-from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError, did_you_mean
+from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError, no_such_topic
 from octavo.format.names import TopicPartition
 from octavo.format.record import SpecialTimestamp
 from octavo.scanner.following.collect import Collector
@@ -318,7 +318,7 @@ class Consumer:
         """What to say about topics that are subscribed to and do not exist; nothing if they all do."""
         there = self._log_manager.topics
         missing = sorted(self._named - there.keys())
-        return "; ".join(f"there is no topic {topic!r}{did_you_mean(topic, there)}" for topic in missing)
+        return "; ".join(no_such_topic(topic, there) for topic in missing)
 
     def _warn_of_missing_topics(self) -> None:
         if self._named != self._warned and (missing := self._missing_topics()):

@@ -53,7 +53,9 @@ def flaw_of(batch: np.void) -> CorruptRecordError:
     if flaws & Flaw.TOO_SHORT:
         return CorruptRecordError(f"a batch of {batch['size']} bytes at offset {offset}, too short for its header")
     if flaws & Flaw.CRC_MISMATCH:
-        return CorruptRecordError(f"a batch at offset {offset} whose CRC is not the stored {batch['crc']}")
+        last, count = offset + int(batch["last_offset_delta"]), int(batch["count"])
+        header = f" (up to {last}, records: {count})" if count > 0 else ""  # a wrapper's count is not known
+        return CorruptRecordError(f"a batch at offset {offset}{header} whose CRC is not the stored {batch['crc']}")
     found = (
         f"a batch at offset {offset} of {batch['count']} records with last offset delta {batch['last_offset_delta']}"
     )

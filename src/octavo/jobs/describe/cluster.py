@@ -47,8 +47,7 @@ class DescribedCluster:
         self._log_dirs = open_log_dirs(places)
         self._only = TopicSelection.of(only) if only else None
         if self._only is not None:
-            partitions = [*self._log_dirs.partitions, *self._log_dirs.unreadable()]
-            self._only.check(partitions, self._log_dirs.topics(), self._log_dirs.shown())
+            self._only.check(self._log_dirs.names(), self._log_dirs.shown())
         self._findings = ScanFindings("skip")
         self._findings.notes.extend(self._log_dirs.notes)
         self._findings.damage_count = len(self._log_dirs.unreadable())

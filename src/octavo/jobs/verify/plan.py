@@ -29,6 +29,7 @@ from octavo.scanner.partition.tail import WriterPatience
 from octavo.scanner.places.directory import Directory, Wanted, read_directory
 from octavo.scanner.places.files import ListedSegment, PartitionFiles
 from octavo.scanner.places.location import Location
+from octavo.scanner.places.wrong_place import check_log_dir
 
 _METADATA_VERSION = "metadata.version"
 _SINCE_4_1 = 26  # the metadata version that 4.1 began with
@@ -72,7 +73,10 @@ def plan(
     With `wanted`, only these partitions are verified, but the files in the root always are.
     """
     patience = patience or WriterPatience()
-    return [_plan(read_directory(place, wanted), patience) for place in distinct(places)]
+    directories = [read_directory(place, wanted) for place in distinct(places)]
+    for directory in directories:
+        check_log_dir(directory)
+    return [_plan(directory, patience) for directory in directories]
 
 
 def _plan(directory: Directory, patience: WriterPatience) -> DirectoryPlan:
@@ -98,7 +102,7 @@ def _plan(directory: Directory, patience: WriterPatience) -> DirectoryPlan:
             partitions.append(_partition(files, patience, marks))
         except ScanError:
             continue  # deleted since it was listed
-    return DirectoryPlan(directory.place, root, partitions, findings, not partitions and not directory.topics)
+    return DirectoryPlan(directory.place, root, partitions, findings, not partitions and not directory.names)
 
 
 class _Marks(NamedTuple):

@@ -53,6 +53,7 @@ class OffsetRange:
     start: int
     end: int
     notes: tuple[Note, ...] = ()
+    is_beyond: bool = False  # it was to start beyond the log's end
 
 
 def resolve(bounds: Bounds, snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> OffsetRange:
@@ -71,7 +72,10 @@ def resolve(bounds: Bounds, snapshot: PartitionSnapshot, transactions: Partition
     if asked < snapshot.log_start_offset:
         sentence = f"offset {asked} is below the log start offset, read from {snapshot.log_start_offset} on"
         notes.append(Note(str(snapshot.files.location), sentence))
-    return OffsetRange(start, end, tuple(notes))
+    elif asked > snapshot.log_end_offset:
+        sentence = f"offset {asked} is beyond the log's end, {snapshot.log_end_offset}; nothing to read"
+        notes.append(Note(str(snapshot.files.location), sentence))
+    return OffsetRange(start, end, tuple(notes), asked > snapshot.log_end_offset)
 
 
 def _asked(offsets: Offsets, snapshot: PartitionSnapshot, limit: int, otherwise: Offset) -> int:

@@ -18,6 +18,7 @@ from octavo.scanner.findings import Note
 from octavo.scanner.places.files import FileStat, PartitionFiles, from_entries, read_partition, read_segments
 from octavo.scanner.places.location import UNKNOWN_SIZE, Entry, Location, printable
 from octavo.scanner.places.root import Root
+from octavo.system.os_errors import described
 
 Wanted = Callable[[TopicPartition], bool]
 
@@ -32,10 +33,14 @@ class Directory:
     not_current: list[PartitionFiles] = field(default_factory=list)  # -delete, -future and -stray folders
     files: dict[str, FileStat] = field(default_factory=dict)  # in the root
     single: bool = False  # the place is a partition's folder, or a segment file
-    topics: set[str] = field(default_factory=set)  # of all current partitions, wanted or not
+    names: set[TopicPartition] = field(default_factory=set)  # of all current partitions, wanted or not
     unknown: list[str] = field(default_factory=list)  # folders in the root that do not belong to a partition
     notes: list[Note] = field(default_factory=list)
     unreadable: dict[TopicPartition, OSError] = field(default_factory=dict)  # current partitions; notes name them too
+
+    @property
+    def topics(self) -> set[str]:
+        return {topic_partition.topic for topic_partition in self.names}
 
 
 def read_directory(location: Location, wanted: Wanted | None = None) -> Directory:
@@ -47,7 +52,8 @@ def read_directory(location: Location, wanted: Wanted | None = None) -> Director
         entry = location.entry()
         entries = location.list() if entry.is_folder else []
     except (FileNotFoundError, NotADirectoryError):
-        raise ScanError(f"{location}: no such log directory, partition folder or segment file") from None
+        expected = "expected a log directory, a partition's folder or a segment file"
+        raise ScanError(f"{location}: no such file or directory; {expected}") from None
     if entry.is_folder and not _is_partition(location.name, entries):
         return _log_directory(location, entries, wanted)
     place = location if entry.is_folder else location.parent
@@ -58,7 +64,7 @@ def read_directory(location: Location, wanted: Wanted | None = None) -> Director
     else:
         files = read_segments(directory.root, place, folder, [_segment_name(location)])
     directory.partitions[files.topic_partition] = files
-    directory.topics.add(folder.topic)
+    directory.names.add(folder.topic_partition)
     return directory
 
 
@@ -66,18 +72,18 @@ def _is_partition(name: str, entries: list[Entry]) -> bool:
     """Whether a folder is a partition's. A log directory may also be called `logs-1`, so the content decides."""
     if any(not entry.is_folder and SegmentFile.parse(entry.name) for entry in entries):
         return True
-    return not entries and _parsed(name) is not None
+    return not entries and partition_folder(name) is not None
 
 
 def _log_directory(location: Location, entries: list[Entry], wanted: Wanted | None) -> Directory:
     directory = Directory(location, Root(location), {})
     for entry in sorted(entries):
-        folder = _parsed(entry.name)
+        folder = partition_folder(entry.name)
         if not entry.is_folder and (folder is None or entry.size != UNKNOWN_SIZE):
             directory.files[entry.name] = FileStat(entry.size, entry.mtime_ms)
         elif folder is not None:
             if folder.state is FolderState.CURRENT:
-                directory.topics.add(folder.topic)
+                directory.names.add(folder.topic_partition)
             if wanted is None or wanted(folder.topic_partition):
                 _add_partition(directory, location.child(entry.name), folder)
         elif entry.name != REMOTE_LOG_INDEX_CACHE:
@@ -92,7 +98,9 @@ def _add_partition(directory: Directory, location: Location, folder: PartitionFo
     except (FileNotFoundError, NotADirectoryError):
         return  # deleted, or renamed for deletion, since the root was listed
     except OSError as error:
-        directory.notes.append(Note(str(location), f"not read: {error.strerror}"))
+        directory.notes.append(
+            Note(str(location), f"not read: {described(OSError(error.errno, error.strerror))}", is_damage=True)
+        )
         if is_current:
             directory.unreadable[folder.topic_partition] = error
         return
@@ -106,7 +114,8 @@ def _add_partition(directory: Directory, location: Location, folder: PartitionFo
         directory.partitions[folder.topic_partition] = files
 
 
-def _parsed(name: str) -> PartitionFolder | None:
+def partition_folder(name: str) -> PartitionFolder | None:
+    """The partition that a folder's name stands for; None if it is not such a name."""
     if not name.isascii():
         return None  # a topic's name is ASCII
     try:
@@ -117,7 +126,7 @@ def _parsed(name: str) -> PartitionFolder | None:
 
 def _folder(location: Location, notes: list[Note]) -> PartitionFolder:
     """Which partition a folder holds. Files that were copied elsewhere are read too, under the folder's name."""
-    folder = _parsed(location.name)
+    folder = partition_folder(location.name)
     if folder is None:
         folder = PartitionFolder(printable(location.name), 0)
         notes.append(Note(str(location), f"not a partition's name, read as partition 0 of a topic '{folder.topic}'"))

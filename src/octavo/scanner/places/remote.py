@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import posixpath
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -14,6 +12,7 @@ from pyarrow import fs
 
 from octavo.errors import ScanError
 from octavo.scanner.places.location import Entry, Location
+from octavo.system.os_errors import placed
 from octavo.system.urls import shown_url, without_secrets
 
 
@@ -32,7 +31,7 @@ class RemoteFile:
     def pread(self, buffer: memoryview, position: int, /) -> int:
         if position >= self.size():
             return 0  # some stores refuse a range after the end
-        with _placed(self._shown):
+        with placed(self._shown):
             content = memoryview(self._file.read_at(len(buffer), position))
         buffer[: len(content)] = content
         return len(content)
@@ -58,19 +57,19 @@ class RemoteFileSystem:
     prefix: str  # what stands before a path in the URL
 
     def list(self, folder: str, /) -> list[Entry]:
-        with _placed(self.shown(folder)):
+        with placed(self.shown(folder)):
             infos = self.file_system.get_file_info(fs.FileSelector(folder, allow_not_found=False))
         return [_entry(info) for info in infos]
 
     def entry(self, path: str, /) -> Entry:
-        with _placed(self.shown(path)):
+        with placed(self.shown(path)):
             info = self.file_system.get_file_info(path)
         if info.type == fs.FileType.NotFound:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", self.shown(path))
         return _entry(info)
 
     def open(self, path: str, /) -> RemoteFile:
-        with _placed(self.shown(path)):
+        with placed(self.shown(path)):
             return RemoteFile(self.file_system.open_input_file(path), self.shown(path))
 
     def absolute(self, path: str, /) -> str:
@@ -113,17 +112,6 @@ def _fsspec(url: str, refused: Exception) -> tuple[Any, str]:
 def _refused(url: str, error: Exception, more: str = "") -> ScanError:
     # The library's own error is not chained: a traceback would show the URL with its secrets.
     return ScanError(f"{shown_url(url)}: {without_secrets(str(error), url)}{more}")
-
-
-@contextmanager
-def _placed(shown: str) -> Iterator[None]:
-    """Add the place to errors of the file system, which has none."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None:
-            raise type(error)(error.errno or errno.EIO, error.strerror or str(error), shown) from error
-        raise
 
 
 def _entry(info: Any) -> Entry:

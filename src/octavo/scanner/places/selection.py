@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from octavo.errors import ScanError, did_you_mean
+from octavo.errors import ScanError, no_such_topic
 from octavo.format.names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, TopicPartition
+from octavo.scanner.findings import Note
 
 Topics = str | Iterable[str] | re.Pattern[str] | None
 
@@ -50,19 +51,47 @@ class TopicSelection:
             topic_partition for topic_partition in listed if self.wants(topic_partition) or topic_partition in named
         ]
 
+    def notes_on(self, names: Collection[TopicPartition], chosen: Collection[TopicPartition], place: str) -> list[Note]:
+        """The note on a selection that leaves out everything there is, since nobody may have meant that."""
+        if chosen or not names or isinstance(self.topics, frozenset):
+            return []
+        there = ", ".join(sorted({name for name, _ in names}))
+        if self.topics is None:
+            return [Note(place, f"only Kafka's internal topics are here, which are read if they are named: {there}")]
+        return [Note(place, f"no topic matches {self.topics.pattern!r}; there is {there}")]
+
     def _wants_topic(self, topic: str) -> bool:
         if isinstance(self.topics, frozenset):
             return topic in self.topics
         return topic not in _INTERNAL and (self.topics is None or self.topics.fullmatch(topic) is not None)
 
-    def check(self, listed: Collection[TopicPartition], topics: Collection[str], place: str) -> None:
-        """Raise for a name that matches nothing; `topics` are all that exist."""
+    def check(self, names: Collection[TopicPartition], place: str) -> None:
+        """Refuse a name for which nothing was found; `names` are the partitions that exist."""
         if not isinstance(self.topics, frozenset):
+            missing = sorted((self.partitions or frozenset()) - {partition for _, partition in names})
+            if missing and names:
+                raise ScanError(f"{place}: no topic has a partition {missing[0]}")
             return
         for topic in sorted(self.topics):
-            there = {partition for name, partition in listed if name == topic}
-            if not there and topic not in topics:
-                raise ScanError(f"{place}: there is no topic {topic!r}{did_you_mean(topic, topics)}")
+            there = {partition for name, partition in names if name == topic}
+            if not there:
+                raise ScanError(f"{place}: {no_such_topic(topic, {name for name, _ in names})}")
             missing = sorted((self.partitions or frozenset()) - there)
             if missing:
-                raise ScanError(f"{place}: there is no partition {missing[0]} of topic {topic!r}")
+                raise ScanError(f"{place}: {no_such_partition(topic, missing[0], there)}")
+
+
+def no_such_partition(topic: str, partition: int, there: Collection[int]) -> str:
+    """The sentence about an unknown partition, with those that exist."""
+    return f"there is no partition {partition} of topic {topic!r}; it has {_ranges(sorted(there))}"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Numbers as text, neighbours as a range: `0 to 3, 7`."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][-1] + 1:
+            ranges[-1] = [ranges[-1][0], number]
+        else:
+            ranges.append([number])
+    return ", ".join(" to ".join(map(str, bounds)) for bounds in ranges) or "none that can be listed"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from octavo.errors import ConfigError, UnknownTopicOrPartitionError, did_you_mean
+from octavo.errors import ConfigError, UnknownTopicOrPartitionError, no_such_topic
 from octavo.format.names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, TopicPartition
 from octavo.spark.query.java_pattern import compile_java
 from octavo.spark.query.values import partitions
@@ -61,4 +61,4 @@ class QuerySubscription:
         """Raise if a named topic does not exist. The topics of assigned partitions must exist too, as in Spark."""
         named = self.topics | {topic_partition.topic for topic_partition in self.assigned}
         for topic in sorted(named.difference(there)):
-            raise UnknownTopicOrPartitionError(f"{place}: there is no topic {topic!r}{did_you_mean(topic, there)}")
+            raise UnknownTopicOrPartitionError(f"{place}: {no_such_topic(topic, there)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,13 +29,16 @@ from octavo.storage.directory.checkpoints import OffsetCheckpoints
 from octavo.storage.files.small_file import replace_file
 from octavo.system.filesystem import FileSystem, LocalFileSystem, Lock, is_disk_failure
 from octavo.system.forks import FORKED
+from octavo.system.os_errors import described
 
 NO_BROKER_EPOCH = -1
+_MEANWHILE = ". Stop it first, or use what only reads (octavo.scan; the commands cat, topics, verify) or --dry-run"
 
 # A topic name stands for all of its partitions.
 Only = Collection[TopicPartition | str]
 
 _log = logging.getLogger(__name__)
+_log.addHandler(logging.NullHandler())  # whoever uses a directory that goes offline gets the same sentence as an error
 
 
 class Selection:
@@ -59,7 +63,8 @@ def lock_directory(root: Path, filesystem: FileSystem | None = None) -> Lock:
     try:
         return (filesystem or LocalFileSystem()).lock(root / LOCK)
     except BlockingIOError as error:
-        raise LogDirLockedError(f"{root}: {error.strerror}; expected nobody to hold {LOCK}") from None
+        hint = "" if error.errno == errno.EDEADLK else _MEANWHILE
+        raise LogDirLockedError(f"{root}: in use: {error.strerror}{hint}") from None
 
 
 class LogRoot:
@@ -123,7 +128,7 @@ class LogRoot:
             yield
         except OSError as error:
             if not is_disk_failure(error):
-                raise KafkaStorageError(f"{self.path}: {error}") from error
+                raise KafkaStorageError(described(error)) from error
             self.take_offline(error)
             raise KafkaStorageError(f"{self.path} is offline: {self.failure}") from error
 
@@ -216,8 +221,8 @@ class LogRoot:
     def take_offline(self, error: OSError) -> None:
         """Stop using the directory, since its disk failed."""
         if self.failure is None:
-            self.failure = str(error)
-            _log.error("%s is offline: %s", self.path, error)
+            self.failure = described(error)
+            _log.error("%s is offline: %s", self.path, self.failure)
             self.on_offline()
 
     def unlock(self) -> None:

@@ -20,6 +20,7 @@ from octavo.storage.recovery.load import LoadRequest
 from octavo.storage.recovery.recover import OnLoss, no_loss, no_progress
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.filesystem import is_disk_failure
+from octavo.system.os_errors import described
 
 # Called from any thread with the number of bytes that recovery has read in a partition since the last call.
 RecoveryProgress = Callable[[TopicPartition, int], None]
@@ -72,7 +73,9 @@ class PartitionOpener:
                 elif is_disk_failure(error):
                     root.take_offline(error)
                 else:
-                    unreadable.append(KafkaStorageError(f"{root.path / folder.name}: cannot load it: {error}"))
+                    unreadable.append(
+                        KafkaStorageError(f"{root.path / folder.name}: cannot load it: {described(error)}")
+                    )
         self._logs.abandon_offline()
         if unreadable:
             self._close_unchanged()

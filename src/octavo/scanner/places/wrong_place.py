@@ -1,0 +1,89 @@
+"""Tells a log directory from any other folder, and finds those that are probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from octavo.errors import NoLogDirError
+from octavo.format.names import (
+    BOOTSTRAP_CHECKPOINT,
+    CLEAN_SHUTDOWN,
+    COMMIT_STORE,
+    LEADER_EPOCH_CHECKPOINT,
+    LOCK,
+    META_PROPERTIES,
+    OFFSET_CHECKPOINTS,
+    PARTITION_METADATA,
+    TOPIC_STORE,
+    KRaftSnapshot,
+    SegmentFile,
+)
+from octavo.scanner.places.directory import Directory, partition_folder
+from octavo.scanner.places.location import Entry, Location
+
+_ROOT_FILES = {
+    META_PROPERTIES, CLEAN_SHUTDOWN, LOCK, BOOTSTRAP_CHECKPOINT, TOPIC_STORE, COMMIT_STORE, *OFFSET_CHECKPOINTS
+}  # fmt: skip
+_PARTITION_FILES = {PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT}
+_MOST_LISTINGS = 100  # of folders below a wrong place: a home directory has thousands
+
+
+def check_log_dir(directory: Directory) -> None:
+    """Raise for a folder that is not a log directory. Names alone do not make one: /etc has a folder `dbus-1`."""
+    if directory.single or directory.not_current or directory.unreadable or _has_root_file(directory.files):
+        return
+    if any(files.segments or _has_partition_file(files.others) for files in directory.partitions.values()):
+        return
+    others = directory.names.difference(directory.partitions)
+    if any(_has_partition_file(_names(directory.place.child(str(name)))) for name in others):
+        return
+    below = list(_log_dirs_below(directory.place))
+    if below:
+        found = f"log director{'y' if len(below) == 1 else 'ies'} below it: {', '.join(below)}"
+    else:
+        found = "a log directory has folders such as orders-0, for partition 0 of topic orders"
+    raise NoLogDirError(f"{directory.place}: no partitions here; {found}")
+
+
+def _log_dirs_below(place: Location) -> Iterator[str]:
+    """The log directories in a folder and in its folders, as paths from there."""
+    level, listings = [""], 0
+    for _ in range(2):
+        below: list[str] = []
+        for path in level:
+            for name in sorted(entry.name for entry in _entries(place, path) if entry.is_folder):
+                listings += 1
+                if listings > _MOST_LISTINGS:
+                    return
+                folder = f"{path}{name}"
+                if _is_log_dir(place, _entries(place, folder), folder):
+                    yield folder
+                else:
+                    below.append(f"{folder}/")
+        level = below
+
+
+def _is_log_dir(place: Location, entries: list[Entry], folder: str) -> bool:
+    if _has_root_file(entry.name for entry in entries if not entry.is_folder):
+        return True
+    partitions = [entry.name for entry in entries if entry.is_folder and partition_folder(entry.name) is not None]
+    return any(_has_partition_file(_names(place.child(f"{folder}/{name}"))) for name in partitions[:3])
+
+
+def _has_root_file(names: Iterable[str]) -> bool:
+    return not _ROOT_FILES.isdisjoint(names)
+
+
+def _has_partition_file(names: Iterable[str]) -> bool:
+    return any(name in _PARTITION_FILES or SegmentFile.parse(name) or KRaftSnapshot.parse(name) for name in names)
+
+
+def _names(folder: Location) -> list[str]:
+    return [entry.name for entry in _entries(folder, "")]
+
+
+def _entries(place: Location, path: str) -> list[Entry]:
+    try:
+        return (place.child(path.rstrip("/")) if path else place).list()
+    except OSError:
+        return []

@@ -1,0 +1,146 @@
+"""What commands say when something is wrong: what, where, and what to do next."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import octavo as library
+from octavo.cli.command_table import COMMANDS
+from octavo.system.os_errors import described, placed
+from tests.cli.owners import locked
+from tests.cli.runs import Run, octavo, printed
+from tests.scanner.segments import write_segment
+from tests.storage.batches import batch
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can play another user")
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    root = tmp_path / "logs"
+    for topic in ("t", "u", "v"):
+        assert octavo("create", str(root), "--topic", topic).exit == 0
+    return root
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Within the block files are opened as another user. Python's own may then be out of reach: import first."""
+    for command in COMMANDS.values():
+        importlib.import_module(command.module)
+    octavo("recover", "/nowhere")
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def give(path: Path, user: int) -> None:
+    for each in (path, *path.rglob("*")):
+        os.chown(each, user, -1)
+
+
+@needs_root
+def test_recover_names_every_partition_that_it_cannot_read_and_sums_up(logs: Path, tmp_path: Path) -> None:
+    (logs / ".kafka_cleanshutdown").unlink()
+    give(logs, 65534)
+    tmp_path.chmod(0o711)
+    for parent in tmp_path.parents[:2]:
+        parent.chmod(0o711)
+    for name in ("t-0", "u-0"):
+        give(logs / name, 0)
+        (logs / name).chmod(0o700)
+    octavo("recover", str(logs), "--dry-run")
+    with as_nobody():
+        run = octavo("recover", str(logs))
+    said = [f"octavo: {logs / name}: not recovered: {logs / name}: Permission denied" for name in ("t-0", "u-0")]
+    assert run.exit == 1
+    assert run.stderr.splitlines() == [f"{line}; run as the broker's user" for line in said]
+    assert "of 1 partition checked" in run.stdout
+
+
+@needs_root
+@pytest.mark.parametrize("line", [("recover",), ("create", "--topic", "z"), ("topics",)], ids=" ".join)
+def test_a_directory_of_another_user_is_said_once_with_what_to_do(
+    logs: Path, tmp_path: Path, line: tuple[str, ...]
+) -> None:
+    for parent in (tmp_path, *tmp_path.parents[:2]):
+        parent.chmod(0o711)
+    logs.chmod(0o700 if line[0] == "topics" else 0o755)
+    octavo(line[0], str(logs), *line[1:])
+    with as_nobody():
+        run = octavo(line[0], str(logs), "--topic", "y") if line[0] == "create" else octavo(line[0], str(logs))
+    where = logs if line[0] == "topics" else logs / ".lock"
+    assert run == Run(1, "", f"octavo: {where}: Permission denied; run as the broker's user\n")
+
+
+def test_a_directory_that_goes_offline_is_not_printed_by_the_logging_module() -> None:
+    """The caller gets the error; what Python does with logs that nobody listens to would print it twice."""
+    program = (
+        "import logging, octavo.storage.directory.log_root as module;"
+        "module._log.error('%s is offline: %s', 'here', 'why')"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stderr == ""
+    assert logging.getLogger("octavo.storage.directory.log_root").handlers
+
+
+def test_a_lock_names_its_holder_and_what_still_works(logs: Path) -> None:
+    with locked(logs):
+        for command in ("recover", "retain", "reindex"):
+            run = octavo(command, str(logs))
+            assert run.exit == 1
+            assert f"octavo: {logs}: in use: process " in run.stderr
+            assert ") holds .lock. Stop it first, or use what only reads" in run.stderr
+            assert run.stderr.endswith("(octavo.scan; the commands cat, topics, verify) or --dry-run\n")
+        assert octavo("recover", str(logs), "--dry-run").exit == 0
+        assert octavo("topics", str(logs)).exit == 0
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "raw", "arrow", "parquet"])
+def test_a_full_disk_is_named_by_the_output(tmp_path: Path, form: str) -> None:
+    write_segment(tmp_path / "t-0", 0, *(batch(offset, 3) for offset in range(0, 3000, 3)))
+    run = octavo("cat", str(tmp_path), "--format", form, "--output", "/dev/full")
+    assert run == Run(1, "", "octavo: /dev/full: No space left on device\n")
+
+
+def test_pyarrows_error_gets_the_path_and_the_systems_words() -> None:
+    with pytest.raises(OSError, match="No space left") as raised, placed("out.parquet"):
+        raise OSError("Error writing bytes to file. Detail: [errno 28] No space left on device")
+    assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, "out.parquet")
+    assert described(raised.value) == "out.parquet: No space left on device"
+
+
+def test_damage_is_said_with_its_offsets_and_how_to_look_at_it(tmp_path: Path) -> None:
+    log = write_segment(tmp_path / "t-0", 0, batch(0, 3), batch(3, 2), batch(5))
+    damaged = bytearray(log.read_bytes())
+    position = len(batch(0, 3))
+    damaged[position + len(batch(3, 2)) - 1] ^= 1
+    log.write_bytes(damaged)
+    run = printed("cat", str(tmp_path))
+    assert run.exit == 1
+    assert f"{log}: position {position}: a batch at offset 3 (up to 4, records: 2) whose CRC is not" in run.stderr
+    assert run.stderr.endswith(f"; skipped (octavo explain --position {position} {log})\n")
+    scan = library.scan(tmp_path, on_damage="skip")
+    assert scan.to_table().num_rows == 4
+    assert [note.is_damage for note in scan.notes] == [True]
+    assert scan.damage_count == 1
+
+
+def test_a_missing_place_is_said_in_the_systems_words(tmp_path: Path) -> None:
+    for command in ("topics", "cat", "verify"):
+        run = octavo(command, str(tmp_path / "nosuch"))
+        assert run.exit == 1
+        expected = "no such file or directory; expected a log directory, a partition's folder or a segment file"
+        assert run.stderr == f"octavo: {tmp_path / 'nosuch'}: {expected}\n"
