@@ -272,7 +272,7 @@ def test_whatever_the_damage_there_is_no_traceback(archive: str, tmp_path: Path)
         (["--topic", "order"], "octavo: {logs}: there is no topic 'order' (did you mean orders?)\n"),
         (
             ["--topic", "orders", "--partition", "5"],
-            "octavo: {logs}: there is no partition 5 of topic 'orders'; it has 0\n",
+            "octavo: {logs}: there is no partition 5 of topic 'orders'; it has 0 to 1\n",
         ),
         (
             ["--to-offset", "highWatermark"],

@@ -46,6 +46,12 @@ def as_nobody() -> Iterator[None]:
         os.seteuid(0)
 
 
+def let_others_through(folder: Path) -> None:
+    for each in (folder, *folder.parents):
+        if each.owner() == "root" and each.name.startswith(("pytest", "popen", "test")):
+            each.chmod(0o711)
+
+
 def give(path: Path, user: int) -> None:
     for each in (path, *path.rglob("*")):
         os.chown(each, user, -1)
@@ -55,9 +61,7 @@ def give(path: Path, user: int) -> None:
 def test_recover_names_every_partition_that_it_cannot_read_and_sums_up(logs: Path, tmp_path: Path) -> None:
     (logs / ".kafka_cleanshutdown").unlink()
     give(logs, 65534)
-    tmp_path.chmod(0o711)
-    for parent in tmp_path.parents[:2]:
-        parent.chmod(0o711)
+    let_others_through(tmp_path)
     for name in ("t-0", "u-0"):
         give(logs / name, 0)
         (logs / name).chmod(0o700)
@@ -75,8 +79,7 @@ def test_recover_names_every_partition_that_it_cannot_read_and_sums_up(logs: Pat
 def test_a_directory_of_another_user_is_said_once_with_what_to_do(
     logs: Path, tmp_path: Path, line: tuple[str, ...]
 ) -> None:
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(0o711)
+    let_others_through(tmp_path)
     logs.chmod(0o700 if line[0] == "topics" else 0o755)
     octavo(line[0], str(logs), *line[1:])
     with as_nobody():
@@ -136,6 +139,20 @@ def test_damage_is_said_with_its_offsets_and_how_to_look_at_it(tmp_path: Path) -
     assert scan.to_table().num_rows == 4
     assert [note.is_damage for note in scan.notes] == [True]
     assert scan.damage_count == 1
+
+
+@pytest.mark.parametrize("name", ["nosuch.log", "nosuch.index", "nosuch.timeindex", f"{0:020}.log"])
+def test_dump_log_says_that_a_file_is_missing(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    run = octavo("dump-log", "--files", str(path))
+    assert (run.exit, run.stderr) == (1, f"octavo: {path}: No such file or directory\n")
+    assert run.stdout.startswith(f"Dumping {path}\n")
+
+
+def test_dump_log_refuses_a_url_without_its_secrets() -> None:
+    run = octavo("dump-log", "--files", "s3://KEY:SECRET@bucket/logs/t-0/00000000000000000000.log")
+    assert (run.exit, run.stdout) == (1, "")
+    assert run.stderr.startswith("octavo: s3://bucket/logs/t-0/00000000000000000000.log: dump-log reads local files")
 
 
 def test_a_missing_place_is_said_in_the_systems_words(tmp_path: Path) -> None:

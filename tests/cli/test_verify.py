@@ -133,4 +133,6 @@ def test_a_partition_that_cannot_be_read_is_one_all_the_same(log: Path, monkeypa
     monkeypatch.setattr(LocalReadableFileSystem, "list", failing)
     run = octavo("verify", str(log.parent.parent))
     assert (run.exit, run.stderr) == (1, "")
-    assert run.stdout.startswith(f"problem: {log.parent}: unreadable-file: not read: Permission denied\n")
+    assert run.stdout.startswith(
+        f"problem: {log.parent}: unreadable-file: not read: Permission denied; run as the broker's user\n"
+    )

@@ -169,4 +169,4 @@ def test_the_other_partitions_are_read(logs: Path, name: str, monkeypatch: pytes
         octavo.scan(logs).to_table()
     found = printed("lookup", str(logs), "--topic", "orders", "--partition", "0", "--offset", "3")
     assert (found.exit, found.stdout) == (1, "")
-    assert found.stderr.endswith(": Permission denied\n")
+    assert found.stderr.endswith(": Permission denied; run as the broker's user\n")

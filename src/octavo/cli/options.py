@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -16,6 +16,9 @@ from octavo.cli.plain import plain, plain_json
 from octavo.cli.progress import print_line
 from octavo.cli.units import with_units
 from octavo.errors import ConfigError, ScanError
+
+if TYPE_CHECKING:
+    from octavo.scanner.findings import Note
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -179,7 +182,8 @@ def many(number: int, one: str, several: str | None = None) -> str:
     return f"{number} {one if number == 1 else several or one + 's'}"
 
 
-def say_notes(notes: Iterable[object]) -> None:
-    """Print a reader's notes on stderr."""
+def say_notes(notes: Iterable[Note]) -> None:
+    """Print a reader's notes on stderr, with the command that shows a damaged batch."""
     for note in notes:
-        echo(f"octavo: {note}", err=True)
+        shows = "" if note.position is None else f" (octavo explain --position {note.position} {note.path})"
+        echo(f"octavo: {note}{shows}", err=True)

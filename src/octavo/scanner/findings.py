@@ -16,6 +16,7 @@ class Note(NamedTuple):
     path: str
     sentence: str
     is_damage: bool = False  # something that was asked for is, or may be, missing
+    position: int | None = None  # of a damaged batch in the file
 
     def __str__(self) -> str:
         return f"{self.path}: {self.sentence}"
@@ -29,8 +30,8 @@ class ScanFindings:
         self.notes: list[Note] = []
         self.damage_count = 0
 
-    def note(self, path: object, sentence: str, *, is_damage: bool = False) -> None:
-        self.notes.append(Note(str(path), sentence, is_damage))
+    def note(self, path: object, sentence: str, *, is_damage: bool = False, position: int | None = None) -> None:
+        self.notes.append(Note(str(path), sentence, is_damage, position))
 
     def take(self, notes: Iterable[Note]) -> None:
         """Add the notes made while planning. A note about damage is raised, or counted."""
@@ -54,13 +55,8 @@ class ScanFindings:
         if self.on_damage == "raise":
             raise error
         self.damage_count += 1
-        place = skipped = ""
-        if error.position is not None:
-            place, skipped = (
-                f"position {error.position}: ",
-                f" (octavo explain --position {error.position} {error.path})",
-            )
-        self.note(error.path, f"{place}{error.problem}; skipped{skipped}", is_damage=True)
+        place = "" if error.position is None else f"position {error.position}: "
+        self.note(error.path, f"{place}{error.problem}; skipped", is_damage=True, position=error.position)
 
     def unreadable(self, path: object, error: OSError, position: int | None = None) -> None:
         """Raise the disk's error, or note it so that the reader can continue with what is readable."""

@@ -12,7 +12,7 @@ from octavo.cli.cat.request import TEXT_FORMS, CatRequest
 from octavo.cli.cat.text import write_text
 from octavo.cli.cat.written import CountedRecords, say_written
 from octavo.cli.options import command as declare
-from octavo.cli.options import echo, logdirs_argument
+from octavo.cli.options import logdirs_argument, say_notes
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner
 from octavo.jobs.export import Form
@@ -100,6 +100,5 @@ def _has_internal(topics: Iterable[str]) -> bool:
 
 def _say_notes(records: Scan, said: int) -> int:
     notes = records.notes
-    for note in notes[said:]:
-        echo(f"octavo: {note}", err=True)
+    say_notes(notes[said:])
     return len(notes)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 from octavo.cli.dump_log.java_file import JavaFile
 from octavo.cli.dump_log.options import KAFKA_VERSION, Options, usage
 from octavo.cli.dump_log.report import DumpFindings, say
+from octavo.errors import CorruptionError, OctavoError
 
 PURPOSE = "Dumps the files of a Kafka log directory as text, like kafka-dump-log."
 
@@ -20,9 +24,16 @@ def main(arguments: list[str]) -> int:
         return _fail_with_usage('Missing required argument "[files]"')
     findings = DumpFindings()
     for argument in options.files:
+        if "://" in argument:
+            _refuse_url(argument)
         file = JavaFile.of(argument)
         print(f"Dumping {file}")
-        _dump(file, options, findings)
+        try:
+            _dump(file, options, findings)
+        except CorruptionError:  # Kafka reads the offset in a file's name first, and fails there
+            if not os.path.exists(file.path):  # noqa: PTH110 - pathlib takes long to import
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), file.path) from None
+            raise
     findings.print()
     return 0
 
@@ -51,6 +62,14 @@ def _dump(file: JavaFile, options: Options, findings: DumpFindings) -> None:
             dump_txn_index(file)
         case _:
             say(f"Ignoring unknown file {file}")
+
+
+def _refuse_url(argument: str) -> None:
+    from octavo.system.urls import local_path, shown_url
+
+    if local_path(argument) is None:
+        problem = "dump-log reads local files, like Kafka's tool; `octavo explain` and `octavo cat` take URLs"
+        raise OctavoError(f"{shown_url(argument)}: {problem}")
 
 
 def _fail_with_usage(sentence: str) -> int:

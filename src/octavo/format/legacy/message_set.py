@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def encode_message(record: Record, magic: int, attributes: int = 0) -> bytes:
     """One log entry with a v0 or v1 message. Neither format has headers, and v0 has no timestamp."""
     if magic not in (0, 1):
-        raise EncodingError(f"magic {magic} is no message's, expected 0 or 1")
+        raise EncodingError(f"messages have magic 0 or 1, not {magic}")
     if record.headers:
         raise EncodingError(f"offset {record.offset}: a v{magic} message has no headers, found {len(record.headers)}")
     if magic == 0 and attributes & ~layout.CODEC_MASK:
