@@ -107,7 +107,7 @@ attack: setup ## kill, cut the power, fill disks, feed hostile files, interrupt,
 soak: setup ## attack, flip bytes, kill writers, read a busy broker's disk, fuzz for hours (SOAK_ATTACK= SOAK_FLIPS= SOAK_KILLS= SOAK_SECONDS= SOAK_INPUTS=)
 	$(BIN)/python -m tests.attack --jobs $(TEST_JOBS) --seed $$(date +%s) $(SOAK_ATTACK)
 	OCTAVO_FLIPS=$(SOAK_FLIPS) $(PYTEST) tests/corruption
-	OCTAVO_KILLS=$(SOAK_KILLS) $(PYTEST) tests/crash/test_kills.py
+	OCTAVO_KILLS=$(SOAK_KILLS) $(PYTEST) tests/crash/test_kills.py tests/broker/test_kills.py
 	OCTAVO_LIVE_SECONDS=$(SOAK_SECONDS) $(PYTEST) tests/interop/test_live_directory.py tests/spark/test_live_stream.py
 	OCTAVO_SPARK_ARCHIVES=all $(PYTEST) tests/spark/test_source.py
 	OCTAVO_SYNC=1 $(PYTEST) tests/storage tests/client tests/jobs tests/cli
