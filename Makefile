@@ -89,7 +89,8 @@ docs: setup ## regenerate the generated parts and the diagrams of docs/
 site: setup ## build the documentation as a site in build/site, offline; open build/site/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/site
 
-bench: setup ## measure each job beside its physical limit and its peers (BENCH_ARGS=…)
+bench: export BENCH_RESULTS = benchmarks/results.json
+bench: setup ## measure each job beside its physical limit and its peers, and draw the README's plot (BENCH_ARGS=…)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.reading $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.producing $(BENCH_ARGS)
@@ -97,6 +98,7 @@ bench: setup ## measure each job beside its physical limit and its peers (BENCH_
 	$(BIN)/python -m benchmarks.compaction $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.spark_source $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.spark_sink $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.plot
 
 fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
 	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)

@@ -20,6 +20,7 @@ from typing import TypeVar
 import numpy as np
 
 from benchmarks.data import EPOCH_MS, FOLDER, ROWS_AT_ONCE, encode
+from benchmarks.results import Result, keep
 from octavo import kernels
 from octavo.config import LogConfig
 from octavo.format.batches.walker import walk_chunks
@@ -68,7 +69,9 @@ def main() -> None:
     print(f"{options.key_hash}: the map alone: {records / alone / 1e6:.1f} M keys/s, gate {GATE_MAP_ALONE / 1e6:.0f}")
     speed = records / from_log / KAFKA_KEYS_A_SECOND
     print(f"the map from the log: {records / from_log / 1e6:.1f} M keys/s, {speed:.1f} x Kafka, gate {GATE_MAP:.0f} x")
-    ratio = KAFKA_CPU_S * options.scale / whole
+    kafka = KAFKA_CPU_S * options.scale
+    keep(Result("compaction whole", whole, "Kafka's cleaner", kafka, "cpu", True, options.scale))
+    ratio = kafka / whole
     rate = f"{records / whole / 1e6:.1f} M records a CPU s"
     print(f"compaction whole: {whole:.2f} CPU s, {rate}, {ratio:.1f} x Kafka, gate {GATE_WHOLE:.0f} x")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10

@@ -108,7 +108,7 @@ def main() -> None:
         print(f"\n{'job':38} {'ours, s':>8} {'peer (* quoted)':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")
     for job in producing_jobs(options.scale):
         if options.only in job.name:
-            run(job, options.rounds, options.json)
+            run(job, options)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from benchmarks.directory import log_directory
 from benchmarks.jobs import walk_file
 from benchmarks.measure import Contender, measure
 from benchmarks.reading_peers import Peers, nothing, tool
+from benchmarks.results import Result, keep
 from octavo.jobs import export
 from octavo.jobs.export import ExportRequest
 from octavo.system.runner import ThreadRunner
@@ -147,16 +148,17 @@ def export_topic(root: Path, into_folder: bool) -> None:
         export.commit(tasks, ThreadRunner().run(export.run, tasks))
 
 
-def run(job: Versus, rounds: int, as_json: bool) -> None:
-    """Measure a job and print one line."""
+def run(job: Versus, options: argparse.Namespace) -> None:
+    """Measure a job, keep its result and print one line."""
     runs_here = job.peer.run is not nothing
-    measure([job.ours, job.peer] if runs_here else [job.ours], rounds)
+    measure([job.ours, job.peer] if runs_here else [job.ours], options.rounds)
     start, peer_start = job.starts()
     ours = (job.ours.best_cpu if job.by == "cpu" else job.ours.best_wall) - start
     peer = job.quoted
     if runs_here:
         peer = (job.peer.best_cpu if job.by == "cpu" else job.peer.best_wall) - peer_start
-    if as_json:
+    keep(Result(job.name, ours, job.peer.name, peer, job.by, not runs_here, options.scale))
+    if options.json:
         figures = {"seconds": ours, "peer": job.peer.name, "peer_seconds": peer, "quoted": not runs_here, "by": job.by}
         print(json.dumps({"job": job.name, **figures, "ratio": peer / ours, "gate": job.gate}), flush=True)
         return
@@ -182,7 +184,7 @@ def main() -> None:
         for group in (start_jobs, walk_jobs, dump_jobs, consumer_jobs, export_jobs):
             for job in group(root, options.scale, peers):
                 if options.only in job.name:
-                    run(job, options.rounds, options.json)
+                    run(job, options)
 
 
 if __name__ == "__main__":

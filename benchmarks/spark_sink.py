@@ -21,6 +21,7 @@ from pyspark.sql.types import StructType
 from benchmarks import clocks
 from benchmarks.kafka import new_broker
 from benchmarks.measure import Contender, measure
+from benchmarks.results import Result, keep
 from benchmarks.spark_session import cpu_of, session
 
 ROWS = 8_000_000
@@ -87,6 +88,9 @@ def compare(spark: SparkSession, servers: str | None, broker: clocks.Clock, term
         measure(contenders, terms.rounds)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    cpu = {contender.name: contender.best_cpu for contender in contenders}
+    if KAFKA in cpu and COMPARED in cpu:
+        keep(Result("sink, 116 B rows", cpu[COMPARED], KAFKA, cpu[KAFKA], "cpu", False, terms.scale))
     report(contenders, rows, terms.json)
 
 

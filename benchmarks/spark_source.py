@@ -26,6 +26,7 @@ from benchmarks.data import D1, D2, D3_RECORDS, DataSet, json_path
 from benchmarks.directory import log_directory
 from benchmarks.kafka import broker_over
 from benchmarks.measure import Contender, measure
+from benchmarks.results import Result, keep
 from benchmarks.spark_session import cpu_of, session
 from octavo.format.compression import Codec
 
@@ -89,6 +90,9 @@ class Comparison:
         measure(list(contenders.values()), rounds)
         rows = query.data.rows(self._scale)
         gates = {"transport": query.of_transport, "kafka": query.of_kafka}
+        if peer := contenders.get("kafka"):
+            ours = contenders["octavo"].best_cpu
+            keep(Result(query.name, ours, "Spark's Kafka source", peer.best_cpu, "cpu", False, self._scale))
         for name, contender in contenders.items():
             peers = [peer for peer in gates if peer in contenders and name not in gates]
             figure = {

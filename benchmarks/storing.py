@@ -141,7 +141,7 @@ def main() -> None:
     for jobs in (append_jobs, lookup_jobs, recovery_jobs, partition_jobs):
         for job in jobs(options.scale):
             if options.only in job.name:
-                run(job, options.rounds, options.json)
+                run(job, options)
     memory.report(options.scale, options.only, as_json=options.json)
 
 

@@ -3,8 +3,8 @@
 1. Producers write the topic `orders`: keys, headers, several codecs, transactions of which some are aborted.
 2. A Structured Streaming query reads the committed orders, sums them up by product and minute, and writes the sums to
    the topic `totals`, each exactly once.
-3. The cleaner keeps the latest sum of each product.
-4. The commands look at the result: counts, a lookup by time, a dump, verify.
+3. The cleaner keeps the latest sum of each product, and the commands look at the result: counts, a lookup by time, a
+   dump, verify.
 
 The directory is left in the folder given as argument (default: build/pipeline). Exit code 1 if anything is not as it
 should be.
@@ -65,6 +65,7 @@ def produce(logs: octavo.LogDir, codec: str) -> Sums:
 
 
 def write_orders(root: Path) -> Sums:
+    say("1. Three producers write the topic orders, in transactions; every eighth transaction is aborted.")
     with octavo.LogDir(root) as logs:
         logs.create_topic("orders", partitions=3, configs={"segment.bytes": 1 << 20, "retention.ms": -1})
         compaction = {"cleanup.policy": "compact", "segment.bytes": 64 << 10, "min.cleanable.dirty.ratio": 0.01}
@@ -74,12 +75,13 @@ def write_orders(root: Path) -> Sums:
             sums = sum(threads.map(lambda codec: produce(logs, codec), CODECS), Sums())
         seconds = time.perf_counter() - began
     sent = len(CODECS) * ORDERS_OF_A_PRODUCER
-    say(f"{sent} orders sent by {len(CODECS)} producers in {seconds:.1f} s: {sent / seconds:,.0f} records/s")
+    say(f"   {sent} orders in {seconds:.1f} s: {sent / seconds:,.0f} records/s")
     return sums
 
 
 def aggregate(root: Path, checkpoint: Path) -> None:
     """Run the streaming query: committed orders to sums by product and minute."""
+    say("2. A Spark stream sums the committed orders by product and minute, into the topic totals, exactly once.")
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
 
@@ -115,12 +117,12 @@ def aggregate(root: Path, checkpoint: Path) -> None:
     batches = [progress for progress in query.recentProgress if progress["numInputRows"]]
     rows_read = sum(progress["numInputRows"] for progress in batches)
     took = f"{seconds:.1f} s with Spark's warm-up: {rows_read / seconds:,.0f} records/s"
-    say(f"{rows_read} committed orders aggregated in {len(batches)} micro-batches, {took}")
+    say(f"   {rows_read} committed orders in {len(batches)} micro-batches, {took}")
     # The first micro-batch compiles Spark's plans; each one reads, aggregates, stages its sums and commits them.
     warm = batches[1:] or batches
     busy = sum(progress["durationMs"]["triggerExecution"] for progress in warm) / 1000
     rate = sum(progress["numInputRows"] for progress in warm) / busy
-    say(f"a micro-batch, from its plan to the sink's commit, took {busy / len(warm):.2f} s: {rate:,.0f} records/s")
+    say(f"   one warm micro-batch, from its plan to the sink's commit: {busy / len(warm):.2f} s, {rate:,.0f} records/s")
     spark.stop()
 
 
@@ -132,7 +134,7 @@ def check_totals(root: Path, expected: Sums) -> None:
     del found["closing"]
     if found != expected:
         raise SystemExit(f"the sums differ: {found.total()} in totals, {expected.total()} sent")
-    say(f"the sums of {len(found)} products are those of the committed orders: {found.total()}")
+    say(f"   checked: the totals of {len(found)} products add up to what was committed, {found.total()}")
 
 
 def show(*arguments: str, lines: int = 8) -> str:
@@ -141,19 +143,21 @@ def show(*arguments: str, lines: int = 8) -> str:
     done = subprocess.run([sys.executable, "-m", "octavo", *arguments], stdout=subprocess.PIPE, text=True, check=True)
     printed = done.stdout.splitlines()
     print("\n".join(line[:160] for line in printed[:lines]), *(["..."] if len(printed) > lines else []), sep="\n")
+    sys.stdout.flush()
     return done.stdout
 
 
 def look(root: Path) -> None:
     logs = str(root)
+    say("3. The cleaner keeps the latest total of each product; then the commands look at the result.")
     began = time.perf_counter()
     compacted = show("compact", logs, "--topic", "totals", "--force")
     seconds, read = time.perf_counter() - began, sum(map(int, re.findall(r"of (\d+) records stay", compacted)))
-    say(f"{read} records cleaned in {seconds:.1f} s with the command's start: {read / seconds:,.0f} records/s")
+    say(f"   {read} records cleaned in {seconds:.1f} s with the command's start: {read / seconds:,.0f} records/s")
     show("topics", logs, "--topic", "orders", "--topic", "totals")
     show("lookup", logs, "--topic", "orders", "--partition", "0", "--timestamp", str(BEGIN_MS + 5_000))
     show("cat", logs, "--topic", "totals", "--max-messages", "3")
-    segment = max((root / "totals-0").glob("*.log"), key=lambda path: path.stat().st_size)
+    segment = min((root / "orders-0").glob("*.log"))
     show("dump-log", "--print-data-log", "--files", str(segment), lines=6)
     show("verify", logs)
 
@@ -165,13 +169,13 @@ def say(sentence: str) -> None:
 def main(folder: str = "build/pipeline") -> None:
     root, checkpoint = Path(folder, "logs"), Path(folder, "checkpoint")
     shutil.rmtree(folder, ignore_errors=True)
-    Path(folder).mkdir(parents=True)
+    root.mkdir(parents=True)
     began = time.perf_counter()
     expected = write_orders(root)
     aggregate(root, checkpoint)
     check_totals(root, expected)
     look(root)
-    say(f"\nAll of it took {time.perf_counter() - began:.0f} s. The log directory to play with is {root}.")
+    say(f"\nAll of it took {time.perf_counter() - began:.0f} s. The log directory is {root}: try the commands on it.")
 
 
 if __name__ == "__main__":

@@ -44,12 +44,20 @@ def run(line: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A folder that has what the examples read from a clone, and takes what they write."""
+    for name in ("examples", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
+
+
 @pytest.mark.parametrize("page", with_blocks("console"), ids=lambda page: str(page.relative_to(ROOT)))
-def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+def test_commands_print_what_the_page_shows(page: Path, checkout: Path) -> None:
     for block in blocks(page, "console"):
         for shown in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             typed, expected = command_of(shown)
-            found = run(typed, tmp_path)
+            found = run(typed, checkout)
             assert doctest.OutputChecker().check_output(expected, found, doctest.ELLIPSIS), f"{typed}\n{found}"
 
 
@@ -57,7 +65,8 @@ PYTHON_PAGES = [page for page in with_blocks("pycon") if page.name not in ON_SPA
 
 
 @pytest.mark.parametrize("page", PYTHON_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_python_prints_what_the_page_shows(page: Path) -> None:
+def test_python_prints_what_the_page_shows(page: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(checkout)
     session = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "pycon")), {}, page.name, str(page), 0)
     assert session.examples
     assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session).failed == 0
