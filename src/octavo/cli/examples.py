@@ -54,8 +54,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "octavo describe /disk1 /disk2 --topic orders --json",
     ),
     "explain": (
-        "octavo explain logs/orders-0/00000000000000000000.log",
+        "octavo explain logs/orders-0",
         "octavo explain logs/orders-0/00000000000000000000.log --offset 42",
+        "octavo explain logs/orders-0/00000000000000000000.log --html > page.html",
     ),
     "groups": (
         "octavo groups /var/lib/kafka/data",

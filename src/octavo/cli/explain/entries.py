@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from octavo.cli.explain.show import show_anatomy, show_entries
+from octavo.cli.explain.show import Form, show_anatomy, show_entries
 from octavo.errors import OctavoError
 from octavo.format.anatomy import Node
 from octavo.format.anatomy.entries import describe_entries
@@ -15,16 +15,16 @@ from octavo.scanner.places.location import Location
 _SEARCHED = {FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX}
 
 
-def explain_entries(file: Location, kind: FileKind, position: int | None, offset: int | None, as_json: bool) -> int:
+def explain_entries(file: Location, kind: FileKind, position: int | None, offset: int | None, form: Form) -> int:
     nodes = describe_entries(kind, memoryview(file.read()), base_offset_of(file.name))
     _check_searched(file, kind in _SEARCHED, offset)
-    return _show(file, nodes, position, offset, as_json)
+    return _show(file, nodes, position, offset, form)
 
 
-def explain_text(file: Location, name: str, position: int | None, offset: int | None, as_json: bool) -> int:
+def explain_text(file: Location, name: str, position: int | None, offset: int | None, form: Form) -> int:
     """Explain a checkpoint or another small file with this name."""
     _check_searched(file, name == LEADER_EPOCH_CHECKPOINT, offset)
-    return _show(file, describe_text(name, file.read()), position, offset, as_json)
+    return _show(file, describe_text(name, file.read()), position, offset, form)
 
 
 def _check_searched(file: Location, is_searched: bool, offset: int | None) -> None:
@@ -32,12 +32,12 @@ def _check_searched(file: Location, is_searched: bool, offset: int | None) -> No
         raise OctavoError(f"{file}: its entries have no offset to search by; use --position")
 
 
-def _show(file: Location, nodes: Iterator[Node], position: int | None, offset: int | None, as_json: bool) -> int:
+def _show(file: Location, nodes: Iterator[Node], position: int | None, offset: int | None, form: Form) -> int:
     if position is not None:
-        return show_anatomy(_at_position(file, nodes, position), as_json)
+        return show_anatomy(_at_position(file, nodes, position), form, str(file))
     if offset is not None:
-        return show_anatomy(_at_offset(file, nodes, offset), as_json)
-    return show_entries(nodes, as_json)
+        return show_anatomy(_at_offset(file, nodes, offset), form, str(file))
+    return show_entries(nodes, form, str(file))
 
 
 def _at_position(file: Location, nodes: Iterator[Node], position: int) -> Node:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from octavo.cli.explain.locate import BatchPlacement, FileTail, batch_with_byte, batch_with_offset, tail_text
 from octavo.cli.explain.open_log import OpenLog
 from octavo.cli.explain.overview import Overview
-from octavo.cli.explain.show import show_anatomy, show_overview
+from octavo.cli.explain.show import Form, show_anatomy, show_overview, show_page
 from octavo.errors import OctavoError
 from octavo.format.anatomy import Node, describe_batch, describe_incomplete
 from octavo.format.names import SegmentFile
@@ -16,18 +17,31 @@ from octavo.kernels.layout import Stop
 from octavo.scanner.places.location import Location
 
 _MOST_RECORDS = 10_000
+_RECORDS_ON_A_PAGE = 20
 
 
 def explain_log(
-    location: Location, position: int | None, offset: int | None, as_json: bool, *, all_records: bool = False
+    location: Location, position: int | None, offset: int | None, form: Form, *, all_records: bool = False
 ) -> int:
     with OpenLog(location) as log:
         if position is not None:
             most = None if all_records else _MOST_RECORDS
-            return show_anatomy(_at_position(log, position, most), as_json)
+            return show_anatomy(_at_position(log, position, most), form, log.path)
         if offset is not None:
-            return show_anatomy(_at_offset(log, offset), as_json)
-        return show_overview(Overview(log), as_json)
+            return show_anatomy(_at_offset(log, offset), form, log.path)
+        if form == "html":
+            return show_page(log.path, _batches(log))
+        return show_overview(Overview(log), form)
+
+
+def _batches(log: OpenLog) -> Iterator[Node]:
+    """The anatomy of each batch with some of its records, and of what follows the last one."""
+    for chunk in log.walk(check_crc=False):
+        for row in chunk.table:
+            place = BatchPlacement(chunk.file_position + int(row["position"]), int(row["size"]))
+            yield _batch_node(log, place, _RECORDS_ON_A_PAGE)
+        if chunk.stop is not None and chunk.stop is not Stop.END:
+            yield _tail_node(log, FileTail(chunk.stop_position, chunk.stop))
 
 
 def _at_position(log: OpenLog, position: int, most: int | None) -> Node:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
-from typing import Any
+from itertools import islice
+from typing import Any, Literal
 
 import click
 
@@ -13,18 +14,23 @@ from octavo.cli.explain.text import anatomy_lines, entry_lines, overview_lines, 
 from octavo.cli.options import print_json
 from octavo.format.anatomy import Node, Value
 
+Form = Literal["text", "json", "html"]
+_MOST_NODES = 200  # on a page
 
-def show_anatomy(node: Node, as_json: bool) -> int:
-    if as_json:
+
+def show_anatomy(node: Node, form: Form, title: str = "") -> int:
+    if form == "json":
         print_json(_node_json(node))
+    elif form == "html":
+        return show_page(title, [node])
     else:
         for line in anatomy_lines(node):
             click.echo(line)
     return int(any(node.problems()))
 
 
-def show_overview(overview: Overview, as_json: bool) -> int:
-    if as_json:
+def show_overview(overview: Overview, form: Form) -> int:
+    if form == "json":
         for summary in overview:
             print_json(summary._asdict())
         position, stop = overview.tail
@@ -37,11 +43,23 @@ def show_overview(overview: Overview, as_json: bool) -> int:
     return int(overview.has_problems)
 
 
-def show_entries(nodes: Iterable[Node], as_json: bool) -> int:
+def show_page(title: str, nodes: Iterable[Node]) -> int:
+    """Print a page with the first nodes."""
+    from octavo.cli.explain.html import html_page
+
+    found = list(islice(nodes, _MOST_NODES + 1))
+    more = f"Only the first {_MOST_NODES} are shown; --position shows another one." if found[_MOST_NODES:] else ""
+    click.echo(html_page(title, found[:_MOST_NODES], more))
+    return int(any(True for node in found[:_MOST_NODES] for _ in node.problems()))
+
+
+def show_entries(nodes: Iterable[Node], form: Form, title: str = "") -> int:
+    if form == "html":
+        return show_page(title, nodes)
     damaged = False
     for node in nodes:
         damaged = damaged or any(node.problems())
-        if as_json:
+        if form == "json":
             print_json(_node_json(node))
         else:
             for line in entry_lines(node):

@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from octavo.cli.explain.overview import BatchOverview, Overview
 from octavo.cli.options import coloured
 from octavo.cli.table import fitted
 from octavo.format.anatomy import Node, Value
 
-_HEX_BYTES = 12
-_VALUE_CHARACTERS = 24
+_WIDE = 100  # columns of a terminal from which on everything fits
+
+
+class _Widths(NamedTuple):
+    """How much of a field is shown, how far a level is indented, and what is between two columns."""
+
+    hex_bytes: int = 12
+    value_characters: int = 24
+    indent: str = "  "
+    gap: str = "  "
+    position: str = "position"
+    size: str = "({} bytes)"
+    cut: str = "… ({})"
+
+
+_NARROW = _Widths(4, 13, " ", " ", "at", "({})", "…")
+_LEVELS = "cyan", "green", "yellow", "magenta", "blue"
 _OVERVIEW = "{:>10}  {:>12}  {:>12}  {:>8}  {:>9}  {:>5}  {:<6}  {}"
 
 
 def anatomy_lines(node: Node) -> Iterator[str]:
     """One line per node, its name indented by its depth."""
-    rows = [("position", "bytes", "field", "value", "meaning", ""), *_rows(node, 0)]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    for position, raw, name, value, meaning, problem in rows:
-        start = f"{position:>{widths[0]}}  {raw:<{widths[1]}}  {name:<{widths[2]}}  {value:<{widths[3]}}  "
-        yield from fitted(start, meaning, _wrong(problem), style=_red)
+    is_narrow = sys.stdout.isatty() and shutil.get_terminal_size().columns < _WIDE
+    layout = _NARROW if is_narrow else _Widths()
+    rows = [(layout.position, "bytes", "field", "value", "meaning", "", 0), *_rows(node, 0, layout)]
+    widths = [max(len(str(row[column])) for row in rows) for column in range(4)]
+    for position, raw, name, value, meaning, problem, depth in rows:
+        cells = position.rjust(widths[0]), raw.ljust(widths[1]), name.ljust(widths[2]), value.ljust(widths[3]), ""
+        start = layout.gap.join(cells)
+        first, *others = fitted(start, meaning, _wrong(problem), style=_red)
+        yield first.replace(name, coloured(name, _LEVELS[depth % len(_LEVELS)]), 1) if depth else first
+        yield from others
 
 
 def overview_lines(summaries: Iterator[BatchOverview]) -> Iterator[str]:
@@ -41,6 +64,8 @@ def entry_lines(node: Node) -> Iterator[str]:
     """An entry of an index, a snapshot or a text file, on one line if there is room."""
     shown = f"({node.length} bytes)" if node.value is None and not node.children else _shown(node)
     problem = _wrong("; ".join(bad.problem for bad in node.problems()))
+    if node.raw.startswith(node.name.encode()):  # a property: its name is part of the line
+        shown = f"{node.name}  {shown}"
     return fitted(f"{node.position:>10}  {shown}  ", node.meaning or node.name, problem, style=_red)
 
 
@@ -49,20 +74,27 @@ def _shown(node: Node) -> str:
     return node.value.decode("utf-8", "backslashreplace") if isinstance(node.value, bytes) else node.raw.hex()
 
 
-def _rows(node: Node, depth: int) -> Iterator[tuple[str, str, str, str, str, str]]:
+def _rows(node: Node, depth: int, widths: _Widths) -> Iterator[tuple[str, str, str, str, str, str, int]]:
     is_group = node.value is None and (node.children or node.offset is not None)
-    raw = f"({node.length} bytes)" if is_group else _hex(node.raw)
-    value = _value_text(node.value)
-    yield str(node.position), raw, "  " * depth + node.name, value, node.meaning, node.problem
+    raw = widths.size.format(node.length) if is_group else _hex(node.raw, widths)
+    bits = isinstance(node.value, int) and node.children and all(child.raw == node.raw for child in node.children)
+    value = value_text(node.value, widths.value_characters)
+    if bits and 8 * node.length <= widths.value_characters:
+        value = f"{int.from_bytes(node.raw):0{8 * node.length}b}"
+    name = widths.indent * depth + node.name
+    yield str(node.position), raw, name, value, node.meaning, node.problem, depth
     for child in node.children:
-        yield from _rows(child, depth + 1)
+        for row in _rows(child, depth + 1, widths):
+            yield ("", "", *row[2:]) if bits else row  # the bytes stand in the line above
 
 
-def _hex(raw: bytes) -> str:
-    return raw.hex() if len(raw) <= _HEX_BYTES else f"{raw[:_HEX_BYTES].hex()}… ({len(raw)})"
+def _hex(raw: bytes, widths: _Widths) -> str:
+    most = widths.hex_bytes
+    return raw.hex() if len(raw) <= most else raw[:most].hex() + widths.cut.format(len(raw))
 
 
-def _value_text(value: Value) -> str:
+def value_text(value: Value, most: int = _Widths().value_characters) -> str:
+    """A value in at most so many characters."""
     if value is None:
         return ""
     if isinstance(value, bytes):
@@ -71,7 +103,7 @@ def _value_text(value: Value) -> str:
         except UnicodeDecodeError:
             return "not UTF-8"
     text = str(value)
-    return text if len(text) <= _VALUE_CHARACTERS else f"{text[:_VALUE_CHARACTERS]}…"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _wrong(problem: str) -> str:
