@@ -118,7 +118,8 @@ def _print_row(row: CompactedPartition, *, as_json: bool, rolled: bool) -> None:
         why = explanation.verdict if explanation.is_eligible else "forced"
         echo(f"{partition}: {_sentence(row.cleaned, row.dry_run)} ({why})")
     if explanation.is_compacted:
-        hint = "" if rolled or explanation.cleanable.hold is not Hold.ACTIVE_SEGMENT else "; --roll closes it first"
+        is_held = row.cleaned is None and explanation.cleanable.hold is Hold.ACTIVE_SEGMENT and not rolled
+        hint = "; --roll closes it first" if is_held else ""
         echo(f"  cannot go beyond offset {explanation.cleanable.first_uncleanable_offset}: {explanation.hold}{hint}")
 
 
