@@ -24,7 +24,7 @@ VALUES = [b"%d" % number for number in range(100)]
 
 
 def state(folder: Path) -> dict[str, tuple[str, int]]:
-    """Every file's digest and time of change."""
+    """Every file's digest and modification time."""
     return {
         str(path.relative_to(folder)): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
         for path in sorted(folder.rglob("*"))
@@ -34,7 +34,7 @@ def state(folder: Path) -> dict[str, tuple[str, int]]:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Path:
-    """A crashed broker's: its last batch is torn."""
+    """The disk of a crashed broker, whose last batch is torn."""
     folder = tmp_path / "disk"
     with octavo.LogDir(folder, create=True) as logs:
         logs.create_topic("t", 1)

@@ -1,4 +1,4 @@
-"""Checks small files again if they change in the meantime."""
+"""Checks small files, and keeps the findings only if the files stay unchanged."""
 
 from __future__ import annotations
 

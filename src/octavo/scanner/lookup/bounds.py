@@ -20,7 +20,7 @@ OffsetName = Literal["earliest", "latest", "highWatermark"]
 
 
 class FromEnd(NamedTuple):
-    """So many offsets before the end, but not before the start."""
+    """This many offsets before the end, but not before the start."""
 
     offsets: int
 

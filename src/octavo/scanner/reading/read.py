@@ -46,9 +46,9 @@ class Filling(NamedTuple):
 
 
 class _Delivered(NamedTuple):
-    """The batches of a chunk that a consumer gets, of which it wants the records from `start` on.
+    """The batches of a chunk that a consumer gets; it wants their records from `start` on.
 
-    `is_whole`: it wants all records of all batches, they have magic 2 and CreateTime.
+    `is_whole`: it wants all records of all batches, which have magic 2 and CreateTime.
     """
 
     chunk: Chunk
