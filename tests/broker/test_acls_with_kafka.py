@@ -141,7 +141,7 @@ ON_CLUSTERS: list[tuple[Api, int, Row]] = [
     (apis.LIST_CONFIG_RESOURCES, 1, {"resourceTypes": [16]}),
     (apis.DESCRIBE_CONFIGS, 4, {"resources": [{"resourceType": 4, "resourceName": "1",
                                                "configurationKeys": ["num.partitions"]}]}),
-    (apis.DESCRIBE_CLIENT_QUOTAS, 1, {"components": [{"entityType": "user", "matchType": 2}]}),
+    (apis.DESCRIBE_CLIENT_QUOTAS, 1, {"components": [{"entityType": "user", "matchType": 2, "match": None}]}),
     (apis.DESCRIBE_ACLS, 3, ALL_ACLS),
     (apis.CREATE_ACLS, 3, {"creations": [acl(2, "t", 3)]}),
     (apis.DELETE_ACLS, 3, {"filters": [{**ALL_ACLS, "principalFilter": "User:nobody"}]}),
