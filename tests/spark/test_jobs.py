@@ -119,7 +119,7 @@ def upgraded_on(session: SparkSession, root: Path) -> list[str]:
 
 def test_export_writes_what_a_scan_reads(run_on: Run, tmp_path: Path) -> None:
     root, output = unpack("v431-clean"), tmp_path / "records"
-    results = run_on(partial(jobs.export, isolation_level="read_committed", split_bytes=20000), root, output)
+    results = run_on(partial(jobs.export, output=output, isolation_level="read_committed", split_bytes=20000), root)
     assert len(results) > 20 and not list(output.glob(".*"))
     found = pyarrow.concat_tables(pyarrow.parquet.read_table(path) for path in sorted(output.iterdir()))
     expected = scan(root, isolation_level="read_committed").to_table()
@@ -143,7 +143,7 @@ def test_compaction_gives_the_same_bytes(run_on: Run, tmp_path: Path) -> None:
 
 
 def compacted_on(session: SparkSession, root: Path) -> int:
-    results = jobs.compact(session, root, CompactRequest(force=True, now_ms=NOW_MS))
+    results = jobs.compact(session, root, force=True, now_ms=NOW_MS)
     assert not any(done.error for done in results)
     return sum(done.cleaned is not None for done in results)
 
@@ -156,9 +156,9 @@ def test_workers_run_the_package_that_is_tested(spark: SparkSession) -> None:
 def test_a_topic_that_is_not_there_is_refused_as_by_the_commands(spark: SparkSession, tmp_path: Path) -> None:
     root = shutil.copytree(unpack("v431-clean"), tmp_path / "logs")
     for job in (
-        lambda: jobs.topics(spark, root, ["nosuch"]),
+        lambda: jobs.topics(spark, root, "nosuch"),
         lambda: jobs.upgrade(spark, root, ["nosuch"]),
-        lambda: jobs.compact(spark, root, CompactRequest(topics=["nosuch"])),
+        lambda: jobs.compact(spark, root, topics=["nosuch"]),
         lambda: jobs.reindex(spark, root, ["nosuch"]),
     ):
         with pytest.raises(OctavoError, match="there is no topic 'nosuch'"):
@@ -185,12 +185,11 @@ def test_a_compaction_tells_of_each_partition_and_a_dry_run_changes_nothing(
     root = Path(shutil.copytree(unpack("v431-clean"), tmp_path / "logs"))
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     configs = {"min.compaction.lag.ms": NOW_MS, "log.cleaner.dedupe.buffer.size": 2 << 20}
-    rows = jobs.compact(spark, root, CompactRequest(now_ms=NOW_MS, force=True, dry_run=True, configs=configs))
+    rows = jobs.compact(spark, root, now_ms=NOW_MS, force=True, dry_run=True, configs=configs)
     assert {row.explanation.is_compacted for row in rows} == {True}
     assert all(row.explanation.verdict for row in rows)
     assert not any(row.cleaned for row in rows), "the topics' lag holds all back"
-    request = CompactRequest(now_ms=NOW_MS, force=True, dry_run=True)
-    assert any(row.cleaned for row in jobs.compact(spark, root, request))
+    assert any(row.cleaned for row in jobs.compact(spark, root, now_ms=NOW_MS, force=True, dry_run=True))
     assert any(done.segments for done in jobs.upgrade(spark, root, compression_type="zstd", dry_run=True))
     assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
 
@@ -201,7 +200,7 @@ def test_an_export_names_its_files_and_tells_of_damage(spark: SparkSession, tmp_
     data = bytearray(log.read_bytes())
     data[len(data) // 2] ^= 1
     log.write_bytes(data)
-    results = jobs.export(spark, f"file:{root}", f"file:{tmp_path}/records")
+    results = jobs.export(spark, f"file:{root}", output=f"file:{tmp_path}/records")
     assert sorted(result.path for result in results) == sorted((tmp_path / "records").iterdir())
     assert sum(result.damage_count for result in results) == 1
     assert [note for result in results for note in result.notes if str(log) in note.path]

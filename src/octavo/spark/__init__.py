@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 from octavo.spark.version import check_version
 
 if TYPE_CHECKING:
-    from octavo.jobs.compact import CompactRequest
     from octavo.spark.data_source import register
     from octavo.spark.jobs import compact, export, reindex, topics, upgrade, verify
     from octavo.spark.source.arrow_scan import scan, scan_stream
     from octavo.spark.source.skipped import skipped
 
 __all__ = [
-    "CompactRequest",
     "compact",
     "export",
     "register",
@@ -31,10 +29,7 @@ __all__ = [
     "verify",
 ]
 
-_JOBS = {
-    **dict.fromkeys(("compact", "export", "reindex", "topics", "upgrade", "verify"), "octavo.spark.jobs"),
-    "CompactRequest": "octavo.jobs.compact",
-}
+_JOBS = dict.fromkeys(("compact", "export", "reindex", "topics", "upgrade", "verify"), "octavo.spark.jobs")
 _OF_THE_SOURCE = {
     "register": "octavo.spark.data_source",
     **dict.fromkeys(("scan", "scan_stream"), "octavo.spark.source.arrow_scan"),

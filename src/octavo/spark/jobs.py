@@ -1,4 +1,7 @@
-"""The commands' jobs on a Spark session: the same tasks as on one machine, and therefore the same results."""
+"""The commands' jobs on a Spark session: the same tasks as on one machine, and therefore the same results.
+
+All have one shape: the session, one or several paths, one or several topics (none: all of them), then named arguments.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+Paths = Place | Sequence[Place]
+Names = str | Sequence[str]
+
+
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
     """What `octavo verify` prints: its findings, and the counts of its summary."""
@@ -54,31 +61,31 @@ class TopicsReport:
     damage_count: int
 
 
-def verify(spark: SparkSession, paths: Place | Sequence[Place]) -> VerifyReport:
-    """Check everything in log directories."""
+def verify(spark: SparkSession, paths: Paths) -> VerifyReport:
+    """Check everything in log directories, whatever its topic."""
     verification = Verification(plan_verification(_places(paths)), SparkRunner(spark))
     findings = list(verification.findings())
     return VerifyReport(findings, verification.summary)
 
 
-def topics(spark: SparkSession, paths: Place | Sequence[Place], names: Sequence[str] = ()) -> TopicsReport:
-    """Count exactly what a client can read from each partition of the named topics, or of all topics."""
-    counting = TopicCounts(_places(paths), names)
+def topics(spark: SparkSession, paths: Paths, topics: Names = ()) -> TopicsReport:
+    """Count exactly what a client can read from each partition of the topics."""
+    counting = TopicCounts(_places(paths), _names(topics))
     counts = list(counting.rows(SparkRunner(spark)))
     return TopicsReport(counts, [*counting.planned, *counting.counted], counting.damage_count)
 
 
 def reindex(
     spark: SparkSession,
-    paths: Place | Sequence[Place],
-    names: Sequence[str] = (),
-    configs: Mapping[str, Given] | None = None,
+    paths: Paths,
+    topics: Names = (),
     *,
+    configs: Mapping[str, Given] | None = None,
     dry_run: bool = False,
 ) -> list[ReindexResult]:
-    """Rebuild the indexes of the named topics' segments, or of all, from their logs."""
+    """Rebuild the indexes of the topics' segments from their logs; one result per segment."""
     runner = SparkRunner(spark, in_place=not dry_run)
-    with directories(_places(paths), names, write=not dry_run) as found:
+    with directories(_places(paths), _names(topics), write=not dry_run) as found:
         tasks = [task for place in found for task in reindexing.plan(place, configs or {}, write=not dry_run)]
         outcomes = reindexing.commit(runner.run(reindexing.run, tasks))
         return [outcome.get() for outcome in outcomes]
@@ -86,17 +93,19 @@ def reindex(
 
 def export(
     spark: SparkSession,
-    paths: Place | Sequence[Place],
+    paths: Paths,
+    topics: Names = (),
+    *,
     output: str | PathLike[str],
     form: Form = "parquet",
     **selection: Any,
 ) -> list[ExportResult]:
-    """Write the records that `octavo.scan` selects with the same arguments into a folder, one file per task.
+    """Write the records that `octavo.scan` selects with the same arguments into a folder; one file and result per task.
 
     The tasks write Parquet or Arrow themselves, on their machines; nothing goes through Spark's rows. A damaged batch
     is skipped, as by `octavo cat`; the result reports it in `damage_count` and `notes`.
     """
-    records = scan(_places(paths), on_damage="skip", **selection)
+    records = scan(_places(paths), topics=_names(topics) or None, on_damage="skip", **selection)
     (folder,) = _local([output])
     request = ExportRequest(Path(folder).absolute(), True, form, records.columns)
     exporting.prepare(request)
@@ -106,17 +115,18 @@ def export(
 
 def upgrade(
     spark: SparkSession,
-    paths: Place | Sequence[Place],
-    names: Sequence[str] = (),
-    compression_type: str | None = None,
+    paths: Paths,
+    topics: Names = (),
     *,
+    compression_type: str | None = None,
     dry_run: bool = False,
 ) -> list[Upgraded]:
-    """Rewrite old formats of the named topics, or of all, as v2; with a codec, rewrite all batches with it.
+    """Rewrite the topics' old formats as v2; with a codec, rewrite all batches with it. One result per partition.
 
     A dry run stays on the driver, because only the driver has the files it writes.
     """
     codec, logdirs = None if compression_type is None else codec_named(compression_type), _local(_places(paths))
+    names = _names(topics)
     check_topics(logdirs, names)
     runner = _runner_in_place(spark, dry_run)
     with owned_as(LogManager, logdirs, Ownership(only=names or None, dry_run=dry_run)) as logs:
@@ -125,15 +135,25 @@ def upgrade(
 
 
 def compact(
-    spark: SparkSession, paths: Place | Sequence[Place], request: CompactRequest | None = None
+    spark: SparkSession,
+    paths: Paths,
+    topics: Names = (),
+    *,
+    configs: Mapping[str, Given] | None = None,
+    force: bool = False,
+    roll: bool = False,
+    now_ms: int | None = None,
+    dry_run: bool = False,
 ) -> list[CompactedPartition]:
-    """One cleaner round on the partitions that the request selects; without a request, on all compacted ones.
+    """One cleaner round on the topics' partitions that are due; one result per partition.
 
-    The results say for each partition why it was cleaned or left alone, and what changed. A dry run stays on the
-    driver.
+    A result says why the partition was cleaned or left alone, and what changed. With `force` the dirty ratio does not
+    matter; with `roll` active segments are closed first. A dry run stays on the driver.
     """
-    request, logdirs = request or CompactRequest(), _local(_places(paths))
-    runner = _runner_in_place(spark, request.dry_run)
+    request = CompactRequest(
+        topics=_names(topics), configs=configs or {}, now_ms=now_ms, force=force, roll=roll, dry_run=dry_run
+    )
+    logdirs, runner = _local(_places(paths)), _runner_in_place(spark, dry_run)
     with owned_as(LogManager, logdirs, request.ownership(logdirs)) as logs:
         return list(Compaction(request, logs).rows(runner))
 
@@ -142,7 +162,11 @@ def _runner_in_place(spark: SparkSession, dry_run: bool) -> Runner:
     return ThreadRunner() if dry_run else SparkRunner(spark, in_place=True)
 
 
-def _places(paths: Place | Sequence[Place]) -> Sequence[Place]:
+def _names(topics: Names) -> Sequence[str]:
+    return [topics] if isinstance(topics, str) else topics
+
+
+def _places(paths: Paths) -> Sequence[Place]:
     return [paths] if isinstance(paths, str | PathLike | Location) else paths
 
 
