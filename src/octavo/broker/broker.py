@@ -14,8 +14,9 @@ from octavo.broker.catalog import Catalog
 from octavo.broker.context import Context
 from octavo.broker.dispatch import Dispatcher
 from octavo.broker.limits import ConnectionLimits
+from octavo.broker.metrics import MetricsServer
 from octavo.broker.security.authorizer import Authorizer
-from octavo.broker.security.listeners import Endpoint, Listener, check_exposure, listeners_of
+from octavo.broker.security.listeners import Endpoint, Listener, check_exposure, listeners_of, parse_listener
 from octavo.broker.security.store import SecurityStore
 from octavo.broker.server import Server
 from octavo.broker.sessions import FetchSessions
@@ -44,7 +45,8 @@ class Broker:
 
     With `read_only` nothing on disk is locked or changed: clients see the directories as recovery would leave them now,
     and every request that would change something is refused. It serves dead disks, backups and a running broker's
-    directories; what that broker appends later is not seen.
+    directories; what that broker appends later is not seen. `metrics` is an address on which Prometheus finds the
+    broker's metrics; it needs the extra `octavo[metrics]`.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Broker:
         upkeep: bool = True,
         allow_remote: bool = False,
         read_only: bool = False,
+        metrics: str | None = None,
     ) -> None:
         given = logs.broker_properties if isinstance(logs, LogDir) else configs or {}
         if listen is None and "listeners" not in given:
@@ -84,6 +87,9 @@ class Broker:
             self._server = self._call(self._make_server)
             self.addresses = {listener.name: self._listen(listener) for listener in listeners}
             self.address = next(iter(self.addresses.values()))
+            if metrics is not None:
+                self._metrics = MetricsServer(self._server.collector(logs), parse_listener(metrics)[1])
+                self.metrics_address = self._metrics.address
         except BaseException:
             self.close()
             raise
@@ -98,6 +104,8 @@ class Broker:
         if self._is_closed:
             return
         self._is_closed = True
+        if hasattr(self, "_metrics"):
+            self._metrics.close()
         if hasattr(self, "_server"):
             self._call(self._server.close)
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING
 
 from octavo.broker.context import Context
 from octavo.broker.handlers import HANDLERS
+from octavo.broker.metrics import RequestCounts
 from octavo.broker.request import CloseConnection, Later, NoAnswer, Request, Waiting
 from octavo.broker.security.peer import Peer
 from octavo.broker.security.sasl import LoginFailed
@@ -34,6 +36,7 @@ class Dispatcher:
 
     def __init__(self, context: Context, executor: Executor) -> None:
         self.context = context
+        self.counts = RequestCounts()
         self._executor = executor
 
     def answer(self, frame: memoryview, connection: Connection) -> list[Part] | Pending | None:
@@ -42,6 +45,7 @@ class Dispatcher:
         Raises CloseConnection for requests that Kafka does not answer either: an unknown API, an unknown version of
         one, or anything but a login from a client that has to log in first.
         """
+        started = time.perf_counter()
         peer = connection.peer
         if not peer.is_admitted and peer.login is not None and peer.login.is_bare:
             return _bare_answer(peer, frame)
@@ -59,11 +63,13 @@ class Dispatcher:
             raise CloseConnection(f"{api.name} of {len(frame)} bytes")
         request = Request(header.api_version, header.client_id, read_body(api, header, frame), peer)
         found = HANDLERS[api.key](request, self.context)
+        answer: list[Part] | Pending | None = None
         if isinstance(found, dict):
-            return response_parts(api, header.api_version, header.correlation_id, found)
-        if isinstance(found, NoAnswer):
-            return None
-        return Pending(api, header, found, self)
+            answer = response_parts(api, header.api_version, header.correlation_id, found)
+        elif not isinstance(found, NoAnswer):
+            answer = Pending(api, header, found, self)
+        self.counts.count(api.name, len(frame), started)
+        return answer
 
     def run(self, make: Callable[[], Row], done: Callable[[asyncio.Future[Row]], None]) -> None:
         self.context.loop.run_in_executor(self._executor, make).add_done_callback(done)

@@ -8,9 +8,11 @@ import socket
 from octavo.broker.connection import Connection
 from octavo.broker.dispatch import Dispatcher
 from octavo.broker.limits import ConnectionLimits
+from octavo.broker.metrics import BrokerCollector
 from octavo.broker.security.listeners import Endpoint, Listener
 from octavo.broker.security.peer import Door
 from octavo.broker.security.tls import server_context
+from octavo.client.log_dir import LogDir
 
 _IDLE_CHECK_SECONDS = 10.0
 _BACKLOG = 512
@@ -44,6 +46,10 @@ class Server:
         )
         self._servers.append(server)
         return bound
+
+    def collector(self, logs: LogDir) -> BrokerCollector:
+        """What Prometheus asks for the metrics."""
+        return BrokerCollector(logs, self._dispatcher.counts, self._limits)
 
     def close(self) -> None:
         """Stop accepting, and close all connections."""

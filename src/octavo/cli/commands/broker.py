@@ -46,6 +46,7 @@ _DEFAULT_ADDRESS = "127.0.0.1:9092"
     "--read-only", is_flag=True,
     help="Serve the directories as they are now: lock nothing, change nothing, refuse whatever would.",
 )  # fmt: skip
+@click.option("--metrics", metavar="HOST:PORT", help="Where Prometheus finds metrics; needs octavo[metrics].")
 @click.option(
     "--config-file", type=click.Path(dir_okay=False, exists=True, path_type=Path), metavar="FILE",
     help="A broker's server.properties. What Octavo has no use for is named on stderr.",
@@ -60,6 +61,7 @@ def command(
     advertise: tuple[str, ...],
     insecure: bool,
     read_only: bool,
+    metrics: str | None,
     config_file: Path | None,
     configs: dict[str, str],
 ) -> None:
@@ -78,13 +80,20 @@ def command(
             warnings_on_stderr(),
             _read_only(logdirs, merged) if read_only else _opened(logdirs, merged) as logs,
             Broker(
-                logs, listen=addresses, advertise=advertise or None, allow_remote=insecure, read_only=read_only
+                logs,
+                listen=addresses,
+                advertise=advertise or None,
+                allow_remote=insecure,
+                read_only=read_only,
+                metrics=metrics,
             ) as broker,
         ):
             for name, address in broker.addresses.items():
                 print(f"listening on {address}" + (f" ({name})" if name != "PLAINTEXT" else ""), flush=True)
+            if metrics is not None:
+                print(f"metrics on http://{broker.metrics_address}/metrics", flush=True)
             stopped.wait()
-    except ValueError as error:
+    except (ValueError, ImportError) as error:
         raise UsageError(str(error)) from None
 
 

@@ -1,0 +1,87 @@
+"""What the broker counts, as Prometheus reads it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from octavo.broker.limits import ConnectionLimits
+from octavo.broker.security.listeners import Endpoint
+from octavo.client.log_dir import LogDir
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+_MISSING = "metrics need the package prometheus-client, which is not installed: pip install 'octavo[metrics]'"
+
+
+class RequestCounts:
+    """Counts requests by API, and the time until their answer is made, or waits for more records or a disk.
+
+    Lives on the loop's thread; other threads may read it.
+    """
+
+    def __init__(self) -> None:
+        self.requests: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.received_bytes = 0
+
+    def count(self, api: str, frame_bytes: int, started: float) -> None:
+        self.requests[api] += 1
+        self.seconds[api] += time.perf_counter() - started
+        self.received_bytes += frame_bytes
+
+
+class BrokerCollector:
+    """Makes the metrics when they are asked for: between two questions nothing is done for them."""
+
+    def __init__(self, logs: LogDir, counts: RequestCounts, limits: ConnectionLimits) -> None:
+        self._logs = logs
+        self._counts = counts
+        self._limits = limits
+
+    def collect(self) -> Iterable[Metric]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        counts = self._counts
+        requests = CounterMetricFamily("octavo_requests", "Requests that were answered.", labels=["api"])
+        seconds = CounterMetricFamily("octavo_request_seconds", "Time spent on making answers.", labels=["api"])
+        for api, number in list(counts.requests.items()):
+            requests.add_metric([api], number)
+            seconds.add_metric([api], counts.seconds[api])
+        yield requests
+        yield seconds
+        yield CounterMetricFamily("octavo_received_bytes", "Bytes of requests.", value=counts.received_bytes)
+        yield GaugeMetricFamily("octavo_connections", "Open connections.", value=len(self._limits.connections))
+        yield GaugeMetricFamily("octavo_offline_directories", "Directories that failed.", value=len(self._logs.offline))
+        labels = ["topic", "partition"]
+        size = GaugeMetricFamily("octavo_log_size_bytes", "Size of a partition's log.", labels=labels)
+        start = GaugeMetricFamily("octavo_log_start_offset", "First offset of a partition.", labels=labels)
+        end = GaugeMetricFamily("octavo_log_end_offset", "Next offset of a partition.", labels=labels)
+        for (topic, partition), log in sorted(self._logs.logs.items()):
+            names = [topic, str(partition)]
+            size.add_metric(names, log.size)
+            start.add_metric(names, log.log_start_offset)
+            end.add_metric(names, log.log_end_offset)
+        yield from (size, start, end)
+
+
+class MetricsServer:
+    """Serves the metrics over HTTP, on a thread of its own."""
+
+    def __init__(self, collector: BrokerCollector, address: Endpoint) -> None:
+        try:
+            from prometheus_client import CollectorRegistry, start_http_server
+        except ImportError:
+            raise ImportError(_MISSING) from None
+        registry = CollectorRegistry()
+        registry.register(collector)
+        self._server, self._thread = start_http_server(address.port, address.host, registry)
+        self.address = Endpoint(address.host, self._server.server_port)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
