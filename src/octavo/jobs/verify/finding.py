@@ -16,7 +16,7 @@ MOST_FINDINGS = 1000
 class Severity(StrEnum):
     """`info` is what a crash, a running broker or a deletion normally leaves; anything else is a `problem`.
 
-    `crash_traces` has the rules; docs/commands/verify.md lists all cases.
+    `severities` has the rules; docs/commands/verify.md lists all cases.
     """
 
     PROBLEM = "problem"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from octavo.format.entry_layout import INT32_MAX, EntryLayout
 from octavo.format.names import FileKind
-from octavo.jobs.verify import crash_traces
+from octavo.jobs.verify import severities
 from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.view import SegmentView
 from octavo.scanner.places.location import Location, ReadableFile, read_fully
@@ -39,9 +39,7 @@ def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings:
     listed = view.segment.offset_index if kind is FileKind.OFFSET_INDEX else view.segment.time_index
     path = view.path(kind)
     if listed is None:
-        return IndexBytes(
-            path, layout.view(b""), 0, 0, 0, is_there=False, lost=crash_traces.of_missing_index(view, kind)
-        )
+        return IndexBytes(path, layout.view(b""), 0, 0, 0, is_there=False, lost=severities.of_missing_index(view, kind))
     try:
         with path.open() as file:
             size = file.size()

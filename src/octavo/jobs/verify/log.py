@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.walker import Chunk
-from octavo.jobs.verify import crash_traces
+from octavo.jobs.verify import severities
 from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.view import LogPart, SegmentView, UnreadableRanges
 from octavo.kernels.layout import MAX_FILE_BYTES, Flaw, Stop
@@ -173,7 +173,7 @@ class LogCheck:
         """Report what follows the last batch."""
         is_zero = are_zeros(self._log, position, self.size)
         is_unused = is_zero and not self.batches
-        severity = crash_traces.of_tail(self._view, self.next_offset, are_untrimmed=untrimmed, is_unused=is_unused)
+        severity = severities.of_tail(self._view, self.next_offset, are_untrimmed=untrimmed, is_unused=is_unused)
         left = self.size - position
         self.unreadable.add(position, self.size, self.next_offset)
         if is_zero:

@@ -15,7 +15,7 @@ from octavo.format.names import (
     FolderState,
     TopicPartition,
 )
-from octavo.jobs.verify import crash_traces
+from octavo.jobs.verify import severities
 from octavo.jobs.verify.epochs import check_first_entry
 from octavo.jobs.verify.finding import FindingCollector, FindingKind
 from octavo.jobs.verify.folder import FolderResult
@@ -72,7 +72,7 @@ def check_epochs(
     log_start_offset = max(moved, plan.segments[0].view.base_offset)
     unlisted = [segment.unlisted for segment in segments if segment.unlisted is not None]
     path = plan.files.location.child(LEADER_EPOCH_CHECKPOINT)
-    severity = crash_traces.of_first_epoch(clean_shutdown=plan.clean_shutdown)
+    severity = severities.of_first_epoch(clean_shutdown=plan.clean_shutdown)
     check_first_entry(path, unlisted, log_start_offset, severity, findings)
 
 

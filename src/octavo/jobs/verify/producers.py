@@ -12,7 +12,7 @@ from octavo.errors import AppendRejected, CorruptionError
 from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
-from octavo.jobs.verify import crash_traces
+from octavo.jobs.verify import severities
 from octavo.jobs.verify.finding import FindingCollector, FindingKind
 from octavo.jobs.verify.view import LogPart, SegmentView
 from octavo.kernels.layout import CONTROL
@@ -157,7 +157,7 @@ def check_entries(path: Location, offset: int, may_be_torn: bool, content: bytes
     try:
         entries = producer_snapshot.decode(content)
     except CorruptionError as error:
-        findings.add_error(path, error, severity=crash_traces.of_snapshot(content, may_be_torn=may_be_torn))
+        findings.add_error(path, error, severity=severities.of_snapshot(content, may_be_torn=may_be_torn))
         return
     seen: set[int] = set()
     for slot, entry in enumerate(entries):

@@ -12,7 +12,7 @@ from octavo.format.indexes import offset_index, time_index
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, PartitionFolder, SegmentFile, Transient
 from octavo.format.small_files import leader_epochs
 from octavo.format.small_files.leader_epochs import EpochEntry
-from octavo.jobs.verify import crash_traces
+from octavo.jobs.verify import severities
 from octavo.jobs.verify.epochs import EpochCheck, Unlisted
 from octavo.jobs.verify.finding import Finding, FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.index_bytes import IndexBytes, check_length, read_index
@@ -205,7 +205,7 @@ class _Indexes(NamedTuple):
         return TimeIndexCheck(self.time_index, view, self._unused(view), findings)
 
     def _unused(self, view: SegmentView) -> Severity:
-        return crash_traces.of_unused_entries(view, are_untrimmed=self.are_untrimmed)
+        return severities.of_unused_entries(view, are_untrimmed=self.are_untrimmed)
 
 
 def _leader_epochs(checkpoint: Location) -> list[EpochEntry]:

@@ -13,7 +13,7 @@ import numpy as np
 from octavo.errors import CorruptionError
 from octavo.format.batches.decoder import Decoder
 from octavo.format.indexes.time_index import ENTRY
-from octavo.jobs.verify import crash_traces
+from octavo.jobs.verify import severities
 from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.index_bytes import IndexBytes, check_length, check_order
 from octavo.jobs.verify.log import LogCheck
@@ -107,7 +107,7 @@ class TimeIndexCheck:
             self._findings.add(self._path, None, FindingKind.MISSING_FILE, f"no time index, {wanted}", self._index.lost)
             return
         found = f"entries up to timestamp {largest}" if len(self._slots) else "no entry"
-        severity = crash_traces.of_largest_timestamp(view, log.next_offset)
+        severity = severities.of_largest_timestamp(view, log.next_offset)
         position = len(self._slots) * ENTRY.size
         self._findings.add(self._path, position, FindingKind.MISSING_ENTRY, f"{found}, {wanted}", severity)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from octavo.format.indexes.txn_index import ENTRY, VERSION, AbortedTxn
 from octavo.format.names import FileKind
-from octavo.jobs.verify import crash_traces
+from octavo.jobs.verify import severities
 from octavo.jobs.verify.finding import FindingCollector, FindingKind
 from octavo.jobs.verify.log import LogCheck
 from octavo.jobs.verify.view import LogPart, SegmentView
@@ -97,7 +97,7 @@ class TxnIndexCheck:
         for txn in expected or []:
             entry = known.get((txn.producer_id, txn.last_offset))
             if entry is None:
-                severity = crash_traces.of_aborted_transaction(view, txn.last_offset, log.next_offset)
+                severity = severities.of_aborted_transaction(view, txn.last_offset, log.next_offset)
                 self._findings.add(self._path, None, FindingKind.MISSING_ENTRY, f"none for {_shown(txn)}", severity)
             elif entry.txn != txn and entry.problem is None:
                 entry.problem = f"{_shown(entry.txn)}, expected {_shown(txn)} by the log"

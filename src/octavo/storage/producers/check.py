@@ -68,7 +68,7 @@ def check_producers(
             current = producers.get(producer_id) or ProducerStateEntry(producer_id)
             info = infos[producer_id] = ProducerAppendInfo(current, origin)
         if origin is AppendOrigin.CLIENT:
-            duplicate = info.current.find_duplicate(batch.epoch, batch.base_sequence, batch.last_sequence)
+            duplicate = info.find_duplicate(batch)
             if duplicate is not None:
                 return ProducerAppend(duplicate=duplicate)
         if origin is not AppendOrigin.RAFT_LEADER:

@@ -71,15 +71,6 @@ class ProducerStateEntry:
         self.coordinator_epoch, self.last_timestamp = appended.coordinator_epoch, appended.last_timestamp
         self.current_txn_first_offset = appended.current_txn_first_offset
 
-    def find_duplicate(self, epoch: int, base_sequence: int, last_sequence: int) -> CachedBatch | None:
-        """The batch with exactly these sequences; None if it is not among the last ones."""
-        if epoch != self.epoch:
-            return None
-        for batch in self.batches:
-            if batch.last_sequence == last_sequence and batch.first_sequence == base_sequence:
-                return batch
-        return None
-
     def _set_epoch(self, epoch: int) -> None:
         """Set the epoch and forget the batches of an older one, since they cannot be sent again."""
         if epoch != self.epoch:

@@ -1,4 +1,4 @@
-"""The rules for one producer's batches within one append: epoch, sequence, transaction.
+"""The rules for one producer's batches within one append: duplicates, epoch, sequence, transaction.
 
 Kafka's ProducerAppendInfo. It starts from the producer's entry in the log's state and follows each batch; the entry
 itself changes only after the append has been written (`ProducerStateManager.apply`).
@@ -70,6 +70,15 @@ class ProducerAppendInfo:
 
     def update(self) -> ProducerUpdate:
         return ProducerUpdate(self.current, self.updated, self.started)
+
+    def find_duplicate(self, batch: DataBatch) -> CachedBatch | None:
+        """The producer's batch in the log with the same epoch and sequences; None if it is not among its last ones."""
+        if batch.epoch != self.current.epoch:
+            return None
+        for known in self.current.batches:
+            if known.last_sequence == batch.last_sequence and known.first_sequence == batch.base_sequence:
+                return known
+        return None
 
     def check_transaction(self, batch: DataBatch) -> None:
         """Refuse a transactional batch, data or marker, whose epoch ended before this append."""

@@ -1,4 +1,4 @@
-"""Which findings are only info, because a crash or a running broker normally leaves them: all rules in one place.
+"""Decides the severity of findings: which are only info, because a crash or a running broker normally leaves them.
 
 docs/commands/verify.md explains them. (What a deletion leaves is always info; `folder` reports it.)
 """
