@@ -19,7 +19,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 from octavo.system.clock import ManualClock
 from tests.broker.raw import RawClient
 
-VERSION = 12  # the last with names
+VERSION = 12  # the last version with topic names; later ones have ids
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What tests of `produce` and `consume` share: input for the one, and the resulting log."""
+"""What tests of `produce` and `consume` share: input for `produce`, and the log that it leads to."""
 
 from __future__ import annotations
 

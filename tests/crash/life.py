@@ -1,4 +1,4 @@
-"""A log's life in a process that may end at any operation on its files, and what it promised until then."""
+"""A log's life in a process that may end at any operation on its files, and what it had promised by then."""
 
 from __future__ import annotations
 
@@ -144,8 +144,8 @@ def files(filesystem: FaultFileSystem) -> dict[str, bytes]:
 
 
 def check_found(life: Life, filesystem: FaultFileSystem, config: LogConfig = CONFIG) -> None:
-    """After the crash a process must find everything promised, again after another crash at once, and be able to
-    continue."""
+    """After the crash, a process must find everything that was promised. If it crashes as well, the next one must find
+    the same, and be able to append."""
     log = life.reborn(filesystem).open(config)
     found = dict(batches(log))
     lost = {offset for offset, data in life.flushed.items() if found.get(offset) != data}
@@ -163,7 +163,7 @@ def check_found(life: Life, filesystem: FaultFileSystem, config: LogConfig = CON
 
 
 def _check_duplicates(log: PartitionLog, found: dict[int, bytes]) -> None:
-    """A producer that repeats a batch is told where the newest is; older ones may be refused, as in Kafka.
+    """A producer that repeats its newest batch gets its offset; older batches may be refused, as in Kafka.
 
     (A snapshot holds only one batch of each producer.)
     """

@@ -24,7 +24,7 @@ BROKER: dict[str, Given] = {"log.flush.scheduler.interval.ms": 1000, "num.recove
 
 
 class Machine:
-    """One disk; what is on it after a power loss."""
+    """A log directory on one disk, and what a power loss leaves of it."""
 
     def __init__(self, files: FaultFileSystem | None = None) -> None:
         self.files = files or FaultFileSystem()
@@ -155,7 +155,7 @@ def test_what_a_roll_closes_during_a_flush_is_synced(machine: Machine, monkeypat
 
 
 def test_delete_records_syncs_before_the_recovery_point_passes(machine: Machine) -> None:
-    """Its checkpoint may be lost, and what lies before it would then be read again: as zeros."""
+    """If the new log start is lost with its checkpoint, the records before it are read again, and must not be zeros."""
     machine.create(segment_bytes=600)
     machine.append(8)
     log = machine.logs.log("t", 0)

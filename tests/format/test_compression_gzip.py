@@ -23,7 +23,7 @@ ALL = FHCRC | FEXTRA | FNAME | FCOMMENT
     ids=lambda library: library.__name__,
 )
 def inflater(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each of the two libraries in turn; which one runs outside tests is a matter of the machine."""
+    """Each of the two libraries in turn; which one is used outside tests depends on the machine."""
     monkeypatch.setattr(module, "inflate", request.param)
     monkeypatch.setattr(module, "InflateError", request.param.error)
     yield

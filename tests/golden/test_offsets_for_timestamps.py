@@ -42,7 +42,7 @@ def test_answers(name: str, tmp_path: Path) -> None:  # I7
             )
         )
 
-    # If a file's time decided, the archive keeps only whole seconds.
+    # Where a file's modification time decided, the answer cannot be the same: the archive keeps only whole seconds.
     by_mtime = entry(name)["lookups"].get("needs_mtime_ms", [])
     differing, answered = [], 0
     for row in lookups(name):
@@ -51,7 +51,7 @@ def test_answers(name: str, tmp_path: Path) -> None:  # I7
         log = log_of(TopicPartition(row["topic"], row["partition"]))
         found = log.offset_for_timestamp(row["timestamp"], ISOLATIONS[row["isolation"]])
         answered += 1
-        # "Latest" comes with the leader's own epoch; loading forgets one in which nothing was written yet.
+        # A broker answers "latest" with its current leader epoch; loading drops an epoch without records.
         is_own = row["timestamp"] == SpecialTimestamp.LATEST or log.log_start_offset == log.log_end_offset
         answers_epoch = "leaderEpoch" in row and not is_own
         expected = (-1 if row["leaderEpoch"] is None else row["leaderEpoch"]) if answers_epoch else found.leader_epoch

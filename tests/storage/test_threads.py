@@ -71,7 +71,7 @@ def test_writers_and_readers_at_once(tmp_path: Path) -> None:
 
 
 class InterposingLock:
-    """The log's lock; just before it is taken, other work comes in once."""
+    """The log's lock, which runs other work once, just before it is taken."""
 
     def __init__(self, log: PartitionLog, before_entry: int, work: Callable[[], object]) -> None:
         self._lock = log.lock

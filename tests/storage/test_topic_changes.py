@@ -146,7 +146,7 @@ def test_a_topic_that_somebody_made_again_is_not_deleted(tmp_path: Path, files: 
     other = tmp_path / "other"
     with opened(other) as logs:
         topic_id = logs.create_topic("t", 1)
-    shutil.move(other / "t-0", tmp_path / "t-0")  # as a broker would make it, which does not know the note
+    shutil.move(other / "t-0", tmp_path / "t-0")  # as if made by a broker, which ignores the pending change
     shutil.rmtree(other)
     with opened(tmp_path) as logs:
         assert logs.topics == {"t": [0]}
@@ -175,7 +175,7 @@ def test_a_creation_waits_for_all_directories(
     one, two = tmp_path / "one", tmp_path / "two"
     opened(one, two).close()
     kill_at(files, "t-2", lambda logs: logs.create_topic("t", 4), one, two)
-    with opened(two) as logs:  # whether the first one has the partitions 0, 2 and 3 cannot be known
+    with opened(two) as logs:  # partitions 0, 2 and 3 may be in the first one
         assert logs.topics == {"t": [1]}
         with pytest.raises(InvalidPartitionsError, match="open all its log directories together"):
             logs.check_complete("t")
@@ -248,7 +248,7 @@ def test_a_task_does_not_stage_for_a_topic_that_is_half_made(tmp_path: Path, fil
 def test_a_topic_whose_deletion_was_interrupted_before_it_began_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever goes on using it, and changes its configs, say, must find it again at the next open."""
+    """It can still be used, for example to change its configs, and must be there at the next open."""
     with opened(tmp_path) as logs:
         logs.create_topic("t", 2)
         with monkeypatch.context() as patched:

@@ -16,8 +16,9 @@ from octavo.kernels.layout import BATCH
 SLOT_BYTES = 24  # the key's hash of 16 bytes, and an offset
 MAX_SLOTS = 2**31 - 1  # Kafka counts them in an int32
 
-# The state of a table, one int64 each. `latest_offset`: the table has the log's keys up to here. `marking`: marks are
-# being made for this many offsets from `marks_from` on; `marks`: this many are final (`settle_marks`), all or none.
+# The state of a table, one int64 each. `latest_offset`: the table has the log's keys up to here. `marking`: how many
+# offsets, from `marks_from` on, are being marked. `marks`: how many have their final marks, which is 0 until
+# `settle_marks` finishes them all at once.
 TABLE_STATE = (
     *("hash", "key0", "key1", "slots", "most_slots", "capacity", "size", "latest_offset"),
     *("marks_from", "marking", "marks"),

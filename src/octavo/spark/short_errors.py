@@ -26,7 +26,7 @@ def short_errors(method: Callable[Parameters, Result]) -> Callable[Parameters, R
 
 
 def short_errors_in(items: Iterator[Result]) -> Iterator[Result]:
-    """The same for what an iterator raises while it is used."""
+    """The same for errors raised while iterating."""
     try:
         yield from items
     except OctavoError as error:

@@ -1,4 +1,4 @@
-"""Real logs for the diagrams: written by a program with a clock of its own, so that they are the same in every run."""
+"""Real logs for the diagrams: written with a manual clock, so that they are the same in every run."""
 
 from __future__ import annotations
 

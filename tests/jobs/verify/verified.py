@@ -14,7 +14,7 @@ LONG_AGO = 1_000_000_000
 
 
 def findings_of(*places: Path) -> list[Finding]:
-    """All findings. Files are made old first, because verification waits for those that may be being written."""
+    """All findings. Files are made old first, because verification waits for files that may still be changing."""
     for place in places:
         for path in (place, *place.rglob("*")):
             if not path.is_dir() and path.stat().st_mtime > LONG_AGO:

@@ -1,4 +1,4 @@
-"""Plans what to verify in places, as independent tasks."""
+"""Plans the verification of places as independent tasks."""
 
 from __future__ import annotations
 

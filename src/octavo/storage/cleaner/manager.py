@@ -144,8 +144,8 @@ class CleanerManager:
             (outcome,) = cleaner.clean([chosen])
             return outcome.get()
         finally:
-            # First end the cleaning, then deal with a failing disk: a thread waiting for this end may hold the lock
-            # that needs.
+            # End the cleaning before the caller reacts to a failed disk: that takes a lock, which a thread waiting for
+            # this end may hold.
             self.states.end(chosen.topic_partition)
 
     def _on_bytes(self, chosen: Candidate, count: int) -> None:
