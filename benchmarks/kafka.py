@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.interop.broker import KAFKA_VERSION, Broker
+from tests.interop.broker import KAFKA_VERSION, KAFKAS_JVM_OPTIONS, Broker
 from tests.interop.jars import CACHE
 
 from benchmarks.data import FOLDER, DataSet
@@ -48,7 +48,7 @@ def broker_over(scale: float, *sets: DataSet) -> Iterator[Broker | None]:
     if not is_here():
         yield None
         return
-    broker = Broker(FOLDER / f"broker-{scale:g}")
+    broker = Broker(FOLDER / f"broker-{scale:g}", jvm_options=KAFKAS_JVM_OPTIONS)
     try:
         prepare(broker, scale, sets)
         broker.start()
@@ -65,7 +65,7 @@ def new_broker(topic: str, partitions: int = 1) -> Iterator[Broker | None]:
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
-        broker = Broker(Path(folder).resolve())
+        broker = Broker(Path(folder).resolve(), jvm_options=KAFKAS_JVM_OPTIONS)
         try:
             broker.start()
             _create(broker, {topic: partitions})

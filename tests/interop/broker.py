@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.interop.jars import kafka_jars
@@ -15,6 +16,11 @@ KAFKA_VERSION = "4.3.1"
 CLUSTER_ID = "octavo-test-cluster-00"  # 22 characters, as an id has
 # No JVM here runs long enough for the optimizing compiler to pay off; it took half of the CPU time of a start.
 JVM_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+# What Kafka's own start script sets, for measurements.
+KAFKAS_JVM_OPTIONS = (
+    *("-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"),
+    *("-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent"),
+)
 _START_SECONDS = 120
 _STOP_SECONDS = 60
 _POLL_SECONDS = 0.05
@@ -58,9 +64,11 @@ class Broker:
         *,
         log_dir: Path | None = None,
         static_voters: bool = False,
+        jvm_options: Sequence[str] = JVM_OPTIONS,
     ) -> None:
         """`static_voters`: the quorum is named in the properties, so that a directory need not be formatted."""
         self._jars = kafka_jars(KAFKA_VERSION)
+        self._jvm_options = jvm_options
         self.folder = folder
         self.log_dir = log_dir or folder / "logs"
         self.output = folder / "broker.log"
@@ -130,7 +138,7 @@ class Broker:
 
     def _java(self, main: str, *arguments: str) -> list[str]:
         java = shutil.which("java") or "java"
-        options = [*JVM_OPTIONS, f"-Dlog4j2.configurationFile={self.folder / 'log4j2.xml'}"]
+        options = [*self._jvm_options, f"-Dlog4j2.configurationFile={self.folder / 'log4j2.xml'}"]
         return [java, *options, "-cp", f"{self._jars[0].parent}/*", main, *arguments]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import click
@@ -70,6 +71,7 @@ def command(
     The directories are kept as a broker keeps them: retention and compaction run in the background. A missing one is
     made. With --read-only they may be a dead disk, a backup or a running broker's, and nothing in them is changed.
     """
+    _take_all_descriptors()
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.set())
@@ -95,6 +97,13 @@ def command(
             stopped.wait()
     except (ValueError, ImportError) as error:
         raise UsageError(str(error)) from None
+
+
+def _take_all_descriptors() -> None:
+    """Raise the limit on open files as far as the system allows: each connection takes two."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # macOS gives no number for the most
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _read_only(logdirs: Sequence[str], configs: Mapping[str, str]) -> AbstractContextManager[LogDir]:

@@ -1,0 +1,215 @@
+"""Our broker compared with a real Kafka: `python -m benchmarks.broker [--scale S] [--rounds N] [--only TEXT]`.
+
+Both run in processes of their own, over empty directories on the same disk, and get the same bytes from the same
+client. Seconds are the client's wall time, and the broker's CPU time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.broker.raw import RawClient
+from tests.broker.requests import produced
+
+from benchmarks import clocks, kafka
+from benchmarks.data import FOLDER
+from benchmarks.measure import Contender
+from benchmarks.raw_client import Repeated, repeat
+from benchmarks.reading import Versus, run
+from octavo.format.batches.batch import build_batch
+from octavo.format.messages.schema import Row
+from octavo.format.protocol import apis
+from octavo.format.protocol.apis import Api
+from octavo.format.record import Record
+
+KB = 1 << 10
+RECORDS = 500_000  # of confluent-kafka, end to end
+
+
+class Server(NamedTuple):
+    name: str
+    address: tuple[str, int]
+    pid: int
+
+
+class Shape(NamedTuple):
+    """How a request is repeated."""
+
+    requests: int
+    connections: int
+    in_flight: int
+
+
+@contextmanager
+def our_broker(*options: str) -> Iterator[Server]:
+    """`octavo broker` over an empty directory."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        line = [sys.executable, "-m", "octavo", "broker", str(Path(folder, "logs")), "--listen", "127.0.0.1:0"]
+        with subprocess.Popen([*line, *options], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            port = int(process.stdout.readline().rpartition(":")[2])
+            yield Server("octavo broker", ("127.0.0.1", port), process.pid)
+            process.send_signal(signal.SIGTERM)
+
+
+def batch_of(size: int) -> bytes:
+    """One batch of about this size, with records of 1 KB at most."""
+    value = bytes(min(size - 100, KB))
+    records = [Record(number, 1_700_000_000_000, None, value) for number in range(max(1, size // (KB + 10)))]
+    return build_batch(records)
+
+
+def create(server: Server, topic: str) -> None:
+    wanted = {"name": topic, "numPartitions": 1, "replicationFactor": 1}
+    with RawClient(server.address) as client:
+        client.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 30_000})
+        while True:  # a broker shows a new topic a moment later
+            answer = client.ask(apis.PRODUCE, 9, produced(topic, 0, batch_of(KB)))
+            if answer is not None and not answer["responses"][0]["partitionResponses"][0]["errorCode"]:
+                return
+            time.sleep(0.1)
+
+
+def fill(server: Server, topic: str, batch: bytes, size: int) -> None:
+    create(server, topic)
+    with RawClient(server.address) as client:
+        for _ in range(size // len(batch) + 1):
+            client.ask(apis.PRODUCE, 9, produced(topic, 0, batch))
+
+
+def fetched(topic: str, size: int) -> Row:
+    partition = {"partition": 0, "fetchOffset": 1, "partitionMaxBytes": size}
+    return {
+        "maxWaitMs": 0, "minBytes": 1, "maxBytes": size, "sessionEpoch": -1,
+        "topics": [{"topic": topic, "partitions": [partition]}],
+    }  # fmt: skip
+
+
+def contender(server: Server, api: Api, version: int, body: Row, shape: Shape) -> Contender:
+    clients = [Repeated(server.address, api, version, body, shape.in_flight) for _ in range(shape.connections)]
+    work = partial(repeat, clients, shape.requests, shape.in_flight)
+    return Contender(server.name, work, partial(clocks.of_process, server.pid))
+
+
+def raw_jobs(ours: Server, real: Server, scale: float) -> Iterator[Versus]:
+    def shape(requests: int, connections: int, in_flight: int) -> Shape:
+        return Shape(int(requests * scale), connections, in_flight)
+
+    def both(
+        name: str, api: Api, version: int, body: Row, how: Shape, wall: float | None, cpu: float | None
+    ) -> Iterator[Versus]:
+        mine, its = (contender(server, api, version, body, how) for server in (ours, real))
+        for gate, by in ((wall, "wall"), (cpu, "cpu")):
+            if gate is not None:
+                yield Versus(name, mine, its, gate, "wall" if by == "wall" else "cpu")
+
+    sizes = {"1 KB": KB, "16 KB": 16 * KB, "1 MB": 1000 * KB}
+    for server in (ours, real):
+        for size in sizes.values():
+            create(server, f"produce-{size}")
+            if size > KB:
+                fill(server, f"fetch-{size}", batch_of(size), 8 * size)
+    yield from both("metadata, 4 x 5", apis.METADATA, 12, {"topics": []}, shape(100_000, 4, 5), None, 1.5)
+    for name, requests, how, wall, cpu in (
+        ("1 KB", 50_000, (4, 5), 1.0, None),
+        ("16 KB", 40_000, (4, 5), 1.2, 1.2),
+        ("1 MB", 2_000, (2, 2), 1.2, 1.2),
+    ):
+        body = produced(f"produce-{sizes[name]}", 0, batch_of(sizes[name]), acks=1)
+        yield from both(f"produce {name}, {how[0]} x {how[1]}", apis.PRODUCE, 9, body, shape(requests, *how), wall, cpu)
+    for name, requests, how, wall, cpu in (("16 KB", 50_000, (4, 2), 1.2, None), ("1 MB", 4_000, (2, 2), 0.8, 1.0)):
+        body = fetched(f"fetch-{sizes[name]}", sizes[name])
+        yield from both(f"fetch {name}, {how[0]} x {how[1]}", apis.FETCH, 12, body, shape(requests, *how), wall, cpu)
+
+
+def confluent(server: Server, topic: str, count: int) -> None:
+    """Produce and consume again, as fast as librdkafka goes."""
+    from confluent_kafka import Consumer, Producer, TopicPartition
+
+    servers = {"bootstrap.servers": f"{server.address[0]}:{server.address[1]}"}
+    tuned = {"queued.min.messages": 1_000_000, "queued.max.messages.kbytes": 262_144, "fetch.queue.backoff.ms": 5}
+    producer = Producer({**servers, "linger.ms": 5, "queue.buffering.max.messages": 2_000_000, "acks": 1})
+    for _ in range(count):
+        producer.produce(topic, b"x" * 100)
+    producer.flush()
+    consumer = Consumer({**servers, "group.id": "g", "enable.auto.commit": False, **tuned})
+    low, high = consumer.get_watermark_offsets(TopicPartition(topic, 0))
+    consumer.assign([TopicPartition(topic, 0, max(low, high - count))])
+    left = count
+    while left:
+        left -= len(consumer.consume(min(left, 10_000), 30))
+    consumer.close()
+
+
+def confluent_jobs(ours: Server, real: Server, scale: float) -> Iterator[Versus]:
+    for server in (ours, real):
+        create(server, "confluent")
+    mine, its = (
+        Contender(server.name, partial(confluent, server, "confluent", int(RECORDS * scale)), clocks.own)
+        for server in (ours, real)
+    )
+    yield Versus("confluent-kafka, produce and consume", mine, its, 1.0, "wall")
+
+
+def limits(as_json: bool) -> None:
+    """What a broker takes at rest, as `python -m benchmarks.broker` prints it last."""
+    started = time.perf_counter()
+    with our_broker() as server:
+        with RawClient(server.address) as client:
+            client.ask(apis.METADATA, 12, {"topics": []})
+        start = time.perf_counter() - started
+        idle = resident_mb(server.pid)
+        clients = [RawClient(server.address) for _ in range(1000)]
+        for one in clients:
+            one.ask(apis.API_VERSIONS, 0, {})
+        crowded = resident_mb(server.pid)
+    figures = {"start to first answer, s": (start, 0.5), "idle, MB": (idle, 100), "1,000 idle connections, MB more":
+               (crowded - idle, 40)}  # fmt: skip
+    for name, (figure, gate) in figures.items():
+        if as_json:
+            print(json.dumps({"job": name, "figure": figure, "limit": gate}))
+        else:
+            print(f"{name:38} {figure:8.3f} {'at most':>26} {gate:8.1f} {'met' if figure <= gate else 'MISSED':>27}")
+
+
+def resident_mb(pid: int) -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * 4096 / 1e6
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(prog="python -m benchmarks.broker", description=(__doc__ or "").splitlines()[0])
+    words.add_argument("--scale", type=float, default=1.0, help="share of the requests")
+    words.add_argument("--rounds", type=int, default=3)
+    words.add_argument("--only", default="", help="jobs whose name contains this")
+    words.add_argument("--json", action="store_true", help="one object per line")
+    options = words.parse_args()
+    if not kafka.is_here():
+        print("skipped: no Kafka to compare with (make kafka)", file=sys.stderr)
+        return
+    if not options.json:
+        print(f"\n{'job':38} {'ours, s':>8} {'peer':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")
+    with kafka.new_broker("unused") as broker, our_broker() as ours:
+        assert broker is not None
+        real = Server("kafka 4.3.1", ("localhost", broker.port), broker.pid)
+        for group in (raw_jobs, confluent_jobs):
+            for job in group(ours, real, options.scale):
+                if options.only in job.name:
+                    run(job, options)
+    limits(options.json)
+
+
+if __name__ == "__main__":
+    main()
