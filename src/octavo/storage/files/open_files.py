@@ -6,6 +6,7 @@ import resource
 import threading
 from typing import Protocol
 
+from octavo.system.filesystem import File
 from octavo.system.forks import on_fork
 from octavo.system.regular_file import when_too_many_are_open
 
@@ -79,3 +80,20 @@ def _limit() -> int:
 OPEN_FILES = OpenFiles(_limit())
 when_too_many_are_open(OPEN_FILES.give_back)
 on_fork(OPEN_FILES)
+
+
+class ReleasableFile:
+    """The base of owners of one file without a mapping, which any thread may release at any time."""
+
+    def __init__(self) -> None:
+        self._file: File | None = None
+
+    def release(self) -> None:
+        """Release the descriptor; the next use opens the file again."""
+        if self._file is not None:
+            self._file = None
+            OPEN_FILES.released(self)
+
+    def release_if_idle(self) -> bool:
+        self._file = None  # a thread about to use the open file has its own reference
+        return True

@@ -29,7 +29,7 @@ from octavo.kernels.layout import (
     NO_TIMESTAMP,
     Stop,
 )
-from octavo.storage.files.open_files import OPEN_FILES
+from octavo.storage.files.open_files import OPEN_FILES, ReleasableFile
 from octavo.system.filesystem import File, FileSystem
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class SearchBy(Enum):
     MAX_TIMESTAMP = "max timestamp"
 
 
-class LogFile:
+class LogFile(ReleasableFile):
     """One thread appends, under the log's lock; many may read.
 
     `size` is the used length; a preallocated file is longer. It grows only after the bytes are written, so a reader
@@ -67,9 +67,9 @@ class LogFile:
     """
 
     def __init__(self, filesystem: FileSystem, path: Path) -> None:
+        super().__init__()
         self.path = path
         self._filesystem = filesystem
-        self._file: File | None = None
         self.size = filesystem.size(path)
 
     @classmethod
@@ -185,16 +185,6 @@ class LogFile:
     @property
     def mtime_ms(self) -> int:
         return self._filesystem.mtime_ms(self.path)
-
-    def release(self) -> None:
-        """Release the descriptor; the next use opens the file again."""
-        if self._file is not None:
-            self._file = None
-            OPEN_FILES.released(self)
-
-    def release_if_idle(self) -> bool:
-        self._file = None  # a thread about to use the open file has its own reference
-        return True
 
     def rename(self, path: Path) -> None:
         self._filesystem.rename(self.path, path)

@@ -8,19 +8,19 @@ from pathlib import Path
 from octavo.errors import CorruptionError
 from octavo.format.indexes import txn_index
 from octavo.format.indexes.txn_index import AbortedTxn, TxnSearch
-from octavo.storage.files.open_files import OPEN_FILES
+from octavo.storage.files.open_files import OPEN_FILES, ReleasableFile
 from octavo.system.filesystem import File, FileSystem
 
 
-class TxnIndexFile:
+class TxnIndexFile(ReleasableFile):
     """Written under the log's lock; a reader gets the entries that existed when it began."""
 
     def __init__(self, filesystem: FileSystem, path: Path, base_offset: int) -> None:
+        super().__init__()
         self.path = path
         self.base_offset = base_offset
         self.is_new = False  # a power loss could still lose the file's name
         self._filesystem = filesystem
-        self._file: File | None = None
 
     def append(self, aborted: AbortedTxn) -> None:
         """Add a transaction; its marker must come after those of all others."""
@@ -68,16 +68,6 @@ class TxnIndexFile:
         """Sync the transactions to disk."""
         if (file := self._open()) is not None:
             file.fsync()
-
-    def release(self) -> None:
-        """Release the descriptor; the next use opens the file again."""
-        if self._file is not None:
-            self._file = None
-            OPEN_FILES.released(self)
-
-    def release_if_idle(self) -> bool:
-        self._file = None  # a thread about to use the open file has its own reference
-        return True
 
     def rename(self, path: Path) -> None:
         """Move the file, if there is one."""
