@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.config import LogConfig
-from octavo.storage.cleaner.explain import OpenTransaction, explain
+from octavo.storage.cleaner.explain import HoldingTransaction, explain
 from octavo.storage.cleaner.range import CleanableRange, DirtyLog, DirtySegment, Hold, cleanable_range
 
 NOW = 1_000_000
@@ -89,7 +89,7 @@ def test_the_reasons_are_told() -> None:
     facts = log(*THREE, checkpoint=200, stable=250)
     config = LogConfig.of({"cleanup.policy": "compact"})
     found = cleanable_range(facts, config, NOW)
-    told = explain(facts, found, config, OpenTransaction(7, 250, 90), NOW)
+    told = explain(facts, found, config, HoldingTransaction(7, 250, 90), NOW)
     assert "producer 7 from offset 250 on, open for 90 ms" in told.hold
     assert "0 of 400 bytes are dirty" in told.verdict and not told.is_eligible
     young = LogConfig.of({"cleanup.policy": "compact", "min.compaction.lag.ms": 60})

@@ -10,7 +10,7 @@ from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, print_json, say_notes, unpacked_option
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
-from octavo.cli.verify.report import VerifyReport
+from octavo.cli.verify.report import FindingPrinter
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
 from octavo.scanner.log_dirs import no_partition
@@ -33,7 +33,7 @@ def command(logdirs: tuple[str, ...], show_all: bool, master: str | None, as_jso
     plans = plan(logdirs)
     say_notes(no_partition(planned.location) for planned in plans if planned.root and planned.is_empty)
     total = sum(task.size for planned in plans for task in planned.tasks())
-    report = None if as_json else VerifyReport(plans, show_all=show_all)
+    report = None if as_json else FindingPrinter(plans, show_all=show_all)
     with job_runner(master) as runner, progress_bar("verifying", total) as progress:
         verification = Verification(plans, runner, progress)
         for finding in verification.findings():

@@ -34,7 +34,7 @@ _INFOS = {
 }
 
 
-class VerifyReport:
+class FindingPrinter:
     """Prints problems as they come; infos are kept, and printed or counted afterwards."""
 
     def __init__(self, plans: Sequence[DirectoryPlan], *, show_all: bool) -> None:

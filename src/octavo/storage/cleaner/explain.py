@@ -10,8 +10,8 @@ from octavo.storage.partition_log import PartitionLog
 
 
 @dataclass(frozen=True, slots=True)
-class OpenTransaction:
-    """A transaction without a marker: nothing from its first offset on is stable."""
+class HoldingTransaction:
+    """An open transaction: nothing from its first offset on is stable, so it holds the cleaner back."""
 
     producer_id: int
     first_offset: int
@@ -27,10 +27,10 @@ class Explanation:
     is_eligible: bool
     verdict: str
     hold: str
-    open_transaction: OpenTransaction | None
+    open_transaction: HoldingTransaction | None
 
 
-def open_transaction(log: PartitionLog, now_ms: int) -> OpenTransaction | None:
+def open_transaction(log: PartitionLog, now_ms: int) -> HoldingTransaction | None:
     """The earliest of a log's open transactions."""
     with log.lock:
         ongoing = log.producers.transactions.ongoing
@@ -40,13 +40,13 @@ def open_transaction(log: PartitionLog, now_ms: int) -> OpenTransaction | None:
     segment = log.segments.floor(first_offset)
     place = None if segment is None else segment.find_batch(first_offset)
     if segment is None or place is None:
-        return OpenTransaction(producer_id, first_offset, None)
+        return HoldingTransaction(producer_id, first_offset, None)
     timestamp = int(segment.files.log.read_batch(place)[1]["max_timestamp"][0])
-    return OpenTransaction(producer_id, first_offset, now_ms - timestamp if timestamp >= 0 else None)
+    return HoldingTransaction(producer_id, first_offset, now_ms - timestamp if timestamp >= 0 else None)
 
 
 def explain(
-    log: DirtyLog, cleanable: CleanableRange, config: LogConfig, opened: OpenTransaction | None, now_ms: int
+    log: DirtyLog, cleanable: CleanableRange, config: LogConfig, opened: HoldingTransaction | None, now_ms: int
 ) -> Explanation:
     """Explain what follows from these values, without looking at the log."""
     is_compacted = "compact" in config.cleanup_policy
@@ -75,7 +75,7 @@ def _verdict(cleanable: CleanableRange, config: LogConfig) -> str:
 
 
 def _hold(
-    log: DirtyLog, cleanable: CleanableRange, config: LogConfig, opened: OpenTransaction | None, now_ms: int
+    log: DirtyLog, cleanable: CleanableRange, config: LogConfig, opened: HoldingTransaction | None, now_ms: int
 ) -> str:
     offset = cleanable.uncleanable_offset
     if cleanable.hold is Hold.MIN_COMPACTION_LAG:

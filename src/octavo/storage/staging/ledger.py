@@ -58,11 +58,11 @@ class CommitLedger:
 
     def decide(self, commit: PendingCommit) -> None:
         """Decide the commit: from here on it will be completed, whatever happens, unless it is undone."""
-        self._write(replace(self._stores[self._home], pending=commit))
+        self._write(replace(self._stores[self._slot], pending=commit))
 
     def conclude(self) -> None:
         """Record that the pending commit is done."""
-        store = self._stores[self._home]
+        store = self._stores[self._slot]
         done = dict(store.done)
         if store.pending is not None and store.pending.batch_id is not None:
             done[store.pending.writer] = store.pending.batch_id
@@ -70,17 +70,18 @@ class CommitLedger:
 
     def revoke(self) -> None:
         """Record that the pending commit was undone."""
-        self._write(replace(self._stores[self._home], pending=None))
+        self._write(replace(self._stores[self._slot], pending=None))
 
     def note_sweep(self, now_ms: int) -> None:
-        self._write(replace(self._stores[self._home], swept_ms=now_ms))
+        self._write(replace(self._stores[self._slot], swept_ms=now_ms))
 
     @property
-    def _home(self) -> int:
+    def _slot(self) -> int:
+        """The root whose file is written: the one with the pending commit, otherwise the first."""
         return next((slot for slot, store in enumerate(self._stores) if store.pending is not None), 0)
 
     def _write(self, store: CommitStore) -> None:
-        slot = self._home
+        slot = self._slot
         replace_file(self._filesystem, self.roots[slot] / COMMIT_STORE, commit_store.encode(store))
         self._stores[slot] = store
 
