@@ -1,4 +1,4 @@
-"""TLS and SASL: who gets in, and what those who do not can reach."""
+"""TLS and SASL: which clients are let in, and what the others can reach."""
 
 from __future__ import annotations
 

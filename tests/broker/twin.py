@@ -29,7 +29,7 @@ class Twin:
 
     def __init__(self, real: tuple[str, int], ours: tuple[str, int]) -> None:
         self._addresses = real, ours
-        self.user: str | None = None  # who logs in first
+        self.user: str | None = None  # if given, logs in on every connection
         self._ids: list[dict[str, bytes]] = [{}, {}]
 
     def ask(self, api: Api, version: int, body: Row) -> Row | None:

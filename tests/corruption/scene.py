@@ -73,7 +73,7 @@ class Scene:
             yield Flip(path, position, old, old ^ change)
 
     def found(self, flip: Flip) -> list[Finding]:
-        """The findings with that byte changed that do not occur without."""
+        """The findings that only occur while that byte is changed."""
         folder = flip.path.parent
         if folder not in self.quiet:
             self.quiet[folder] = set(self._verify(folder))

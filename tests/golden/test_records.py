@@ -36,7 +36,7 @@ def batches(path: Path) -> Iterator[tuple[bytes, BatchHeader]]:
 
 
 def as_client_shows(archive: str) -> dict[tuple[str, int], dict[int, Seen]]:
-    """topic, partition → offset → record, of all data batches in the archive's partition folders."""
+    """All data records in the archive's partition folders: topic, partition → offset → record."""
     partitions: dict[tuple[str, int], dict[int, Seen]] = defaultdict(dict)
     decoder = Decoder()
     for path in archives.files(archive, "*.log"):

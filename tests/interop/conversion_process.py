@@ -1,7 +1,7 @@
-"""Kafka's own conversion classes in a process of their own: one JSON request a line in, one answer a line out.
+"""Kafka's own conversion classes in a separate process: one JSON request per line in, one answer per line out.
 
-A process can hold one JVM with one set of jars. Down-conversion is in the clients of 3.9.2 for the last time, while
-`LogValidator` and the cleaner are wanted as of 4.3.1; `Kafka(version)` starts and asks the one or the other.
+A process can hold one JVM with one set of jars. The clients of 3.9.2 are the last with down-conversion, while
+`LogValidator` and the cleaner should be those of 4.3.1; `Kafka(version)` starts the process with those jars.
 """
 
 from __future__ import annotations

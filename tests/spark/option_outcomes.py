@@ -130,7 +130,7 @@ def unpack(folder: Path) -> Path:
 
 
 def compared(logs: Path) -> dict[Key, tuple[Outcome, Outcome]]:
-    """Theirs and ours, of all cases."""
+    """The recorded outcome of Spark's Kafka source and our own, for every case."""
     known = recorded()
     return {
         (case.option, case.value, mode): (known[case.option, case.value, mode], ours(logs, case, mode))

@@ -116,7 +116,7 @@ def test_transaction_indexes_count_too(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_files_are_given_back_when_the_process_has_too_many_open(tmp_path: Path) -> None:
-    """The process may reach its limit before ours: others open files, too."""
+    """Other code opens files too, so the process may reach its limit before the logs reach theirs."""
     program = """
 import os, resource, sys
 from pathlib import Path

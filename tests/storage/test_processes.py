@@ -25,7 +25,7 @@ needs_open_file_locks = pytest.mark.skipif(
 
 
 def second_owner(root: Path) -> str:
-    """What another process is told."""
+    """What another process prints that opens the same directory."""
     program = "import sys, octavo; octavo.LogDir(sys.argv[1], background=False); print('got it')"
     run = subprocess.run([sys.executable, "-c", program, str(root)], capture_output=True, text=True, check=False)
     return run.stdout + run.stderr.strip().rpartition("\n")[2]

@@ -154,7 +154,7 @@ class _Copying:
         self._notice_damage()
         sound = sound_batches(chunk, start, end, self.findings)
         left = sound[(last_offsets(sound) >= start) & (sound["base_offset"] < end)]
-        breaks: set[int] = set()  # the batches with damage right before them; as many as there are: at the end
+        breaks: set[int] = set()  # rows of `left` with damage right before them; `len(left)`: damage after the last one
         if self.findings.damage_count > self.known_damages:
             damaged = chunk.table["position"][unreadable(chunk.table)]
             breaks = set(np.searchsorted(left["position"], damaged).tolist())

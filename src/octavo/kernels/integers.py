@@ -1,4 +1,4 @@
-"""Java's integers: their limits, and arithmetic that wraps around like theirs."""
+"""Java's integers: their limits, and arithmetic that wraps around as in Java."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commit of a micro-batch, step by step, with what lies on the disk after each: from a commit that really runs."""
+"""The commit of a micro-batch, step by step, with what is on the disk after each step, taken from a real commit."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def test_a_last_segment_that_was_opened_again_and_appended_to_names_an_older_tim
     (found,) = shown(findings_of(folder.parent))
     assert found[0::2] == (TIMES, FindingKind.MISSING_ENTRY)
     assert found[3] is INFO
-    points.write_text("0\n1\norders 0 11\n")  # all of it was flushed, and recovery looks at the segment all the same
+    points.write_text("0\n1\norders 0 11\n")  # all of it was flushed, but recovery still looks at the segment
     (found,) = shown(findings_of(folder.parent))
     assert found[3] is INFO
     points.write_text("0\n1\nother 0 11\n")  # made since the file was written

@@ -42,5 +42,5 @@ def _found(request: Request, context: Context, row: Row) -> Topic:
     context.check_writable(Operation.DELETE)
     if context.authorizer.allows_cluster(request.client, Operation.DELETE):
         return context.catalog.named(name)
-    context.topic(request.client, Operation.DESCRIBE, name)  # who may see a topic is told that it is not there
+    context.topic(request.client, Operation.DESCRIBE, name)  # only then may the client learn that it is missing
     return context.topic(request.client, Operation.DELETE, name)

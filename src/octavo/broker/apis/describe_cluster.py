@@ -1,4 +1,4 @@
-"""DescribeCluster: lists the nodes, of which there is one."""
+"""DescribeCluster: lists the nodes: there is only one."""
 
 from __future__ import annotations
 

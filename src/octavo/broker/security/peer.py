@@ -40,7 +40,7 @@ class Peer:
 
 
 class Door(NamedTuple):
-    """An open listener, and the endpoint that clients are told."""
+    """An open listener, and the endpoint that it advertises to clients."""
 
     listener: Listener
     endpoint: Endpoint

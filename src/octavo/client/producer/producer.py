@@ -33,7 +33,7 @@ from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
 from octavo.system.shown import some
 
-# Makes bytes, or text, of what a program sends.
+# Turns a key or value that a program sends into bytes or text.
 Serializer = Callable[[Any], bytes | str | None]
 
 _CLOSED = "the producer is closed"
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 class Serializers(NamedTuple):
-    """What makes bytes of keys and values; None stays null, and without a serializer they stay what they are."""
+    """Turn keys and values into bytes or text. None stays null; without a serializer nothing is changed."""
 
     key: Serializer | None = None
     value: Serializer | None = None

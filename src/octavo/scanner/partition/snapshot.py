@@ -106,7 +106,7 @@ def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], Value]) -> 
 def until_settled(look: Callable[[bool], tuple[Value, Iterable[Root]]]) -> Value:
     """The result of `look` over partitions of some roots, repeated until no commit to several partitions interrupts it.
 
-    `look` is told whether it is being repeated, and must then list again.
+    The argument of `look` says whether it is being repeated: then it must list again.
     """
     result, roots = look(False)
     for _ in range(_COMMITS - 1):
