@@ -34,7 +34,7 @@ def _nearest(name: str, known: Iterable[str]) -> list[str]:
 
 
 def _matching(pattern: str, names: list[str]) -> list[str]:
-    """What a pattern of a shell or a regular expression would match."""
+    """The names that match a pattern, taken as a shell pattern or as a regular expression."""
     import re
     from fnmatch import translate
 

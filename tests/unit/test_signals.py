@@ -21,7 +21,7 @@ def test_a_wait_ends_when_it_is_so() -> None:
         waits = [threads.submit(signal.wait, is_so, 10) for _ in range(4)]
         for _ in range(8):  # each thread asks before it has its latch, and once more after that
             assert waiting.acquire(timeout=10)
-        signal.notify()  # it is not so yet: they go on waiting
+        signal.notify()  # the condition does not hold yet, so they keep waiting
         done.append(1)
         signal.notify()
         assert all(wait.result() for wait in waits)

@@ -56,7 +56,7 @@ def test_a_first_entry_that_was_lost(folder: Path) -> None:
 
 
 def test_records_deleted_since_the_log_start_was_last_written(folder: Path) -> None:
-    """The epochs are written at once, log-start-offset-checkpoint once a minute: a crash may come between."""
+    """The epochs are written at once, log-start-offset-checkpoint once a minute: a crash may come in between."""
     write_segment(folder, 0, *(batch(offset, epoch=0) for offset in range(5)))
     (folder / CHECKPOINT).write_text("0\n1\n1 5\n")
     assert shown(findings_of(folder)) == [(CHECKPOINT, None, FindingKind.LEADER_EPOCH, Severity.INFO)]
