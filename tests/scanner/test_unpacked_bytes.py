@@ -53,7 +53,7 @@ def test_commands_take_the_limit_as_an_option(log: Path) -> None:
         run = printed(*line, *limit)
         assert run.exit == 1
         assert HOW in run.stdout + run.stderr
-        assert printed(*line).exit == 0  # and it is forgotten
+        assert printed(*line).exit == 0  # the limit was only for that run
     assert unpack_limit() == DEFAULT_LIMIT
 
 
