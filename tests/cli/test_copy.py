@@ -226,8 +226,8 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
     write_segment(source / "orders-0", 0, batch(0))
     for words, sentence in (
         ([str(source), str(target), "--topic", "order"], "there is no topic 'order' (did you mean orders?)"),
-        ([str(source), str(source), "--topic", "orders"], "it holds what is to be copied"),
-        ([str(source / "orders-0"), str(source), "--topic", "orders"], "it holds what is to be copied"),
+        ([str(source), str(source), "--topic", "orders"], "SRC is in this directory; choose another DST"),
+        ([str(source / "orders-0"), str(source), "--topic", "orders"], "SRC is in this directory; choose another DST"),
         ([str(tmp_path / "no"), str(target), "--topic", "orders"], "no such file or directory"),
     ):
         run = octavo("copy", *words)
@@ -338,5 +338,5 @@ def test_a_target_of_another_cluster_is_refused(tmp_path: Path) -> None:
     line = ("copy", str(unpack("v431-clean")), str(target), "--topic", "codec.none")
     run = octavo(*line)
     assert run.exit == 1
-    assert "meta.properties is of another cluster, another-cluster; are SRC and DST swapped?" in run.stderr
+    assert "meta.properties belongs to another cluster, another-cluster; are SRC and DST swapped?" in run.stderr
     assert octavo(*line, "--into-existing").exit == 0

@@ -86,7 +86,7 @@ def test_a_folder_lists_its_files(tmp_path: Path) -> None:
     assert run.exit == 0
     assert f"{LOG}         1950  a segment: the batches from offset 0 on\n" in run.stdout
     assert "leader-epoch-checkpoint            13  which leader epoch began at which offset\n" in run.stdout
-    assert run.stderr.endswith(f"to go on: octavo explain {unpack('v431-clean')}/keyed.4p-0/{LOG}\n")
+    assert run.stderr.endswith(f"next: octavo explain {unpack('v431-clean')}/keyed.4p-0/{LOG}\n")
     names = {
         json.loads(line)["name"] for line in octavo("explain", str(unpack("v431-clean")), "--json").stdout.splitlines()
     }

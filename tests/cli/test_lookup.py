@@ -109,8 +109,8 @@ def test_a_damaged_checkpoint_is_1_where_the_start_matters(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        ((), 2, "expected either --offset or --timestamp"),
-        (("--offset", "1", "--timestamp", "2"), 2, "expected either --offset or --timestamp"),
+        ((), 2, "give either --offset or --timestamp"),
+        (("--offset", "1", "--timestamp", "2"), 2, "give either --offset or --timestamp"),
         (("--timestamp", "-4"), 2, "Invalid value for '--timestamp'"),
         (("--offset", "1", "--partition", "7"), 1, "there is no partition 7 of topic 'orders'"),
     ],

@@ -81,7 +81,7 @@ def test_a_damaged_log_is_told_and_1(logs: Path) -> None:
     log.write_bytes(content[:-10])
     run = octavo("reindex", str(logs), *INTERVAL)
     assert run.exit == 1
-    assert "; the log can only be followed up to position " in run.stdout
+    assert "; the log can be read only up to position " in run.stdout
     assert log.read_bytes() == content[:-10]
 
 

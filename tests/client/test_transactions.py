@@ -111,7 +111,7 @@ def test_the_later_producer_fences_the_earlier(store: Store) -> None:
     assert isinstance(first.send("t", b"late").exception(), ProducerFencedError)
     with pytest.raises(IllegalStateError, match="can only be aborted"):
         first.commit_transaction()
-    with pytest.raises(ProducerFencedError, match="transactional id x: producer id"):
+    with pytest.raises(ProducerFencedError, match="transactional id x: another producer has taken it over"):
         first.abort_transaction()
     with pytest.raises(ProducerFencedError):
         first.begin_transaction()
@@ -241,7 +241,7 @@ def test_epochs_that_come_to_their_end_give_way_to_another_id(store: Store) -> N
 def test_what_is_refused(store: Store) -> None:
     store.logs.create_topic("t", 1)
     plain = store.logs.producer()
-    with pytest.raises(IllegalStateError, match=re.escape("make it with a transactional.id")):
+    with pytest.raises(IllegalStateError, match=re.escape("create it with a transactional.id")):
         plain.begin_transaction()
     producer = store.logs.producer(transactional_id="x")
     producer.init_transactions()

@@ -199,7 +199,7 @@ def test_sets_that_no_producer_may_send(data: bytes, said: str) -> None:
 
 @pytest.mark.parametrize(("data", "to_magic"), [(V0_MESSAGES, 0), (V1_MESSAGES, 1), (V1_MESSAGES, 0)])
 def test_up_is_up(data: str, to_magic: int) -> None:
-    with pytest.raises(EncodingError, match="is not to be converted up to"):
+    with pytest.raises(EncodingError, match="cannot be converted up to"):
         up_convert(bytes.fromhex(data), to_magic)
 
 

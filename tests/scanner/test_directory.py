@@ -170,7 +170,7 @@ def test_of_two_copies_the_one_that_reaches_furthest_is_read(logs: Path, tmp_pat
         log_dirs = open_log_dirs(places)
         assert list(log_dirs.partitions) == [ORDERS, ("payments", 0)]
         assert log_dirs.partitions[ORDERS].location.path == str(other / "orders-0")
-        note = f"{other}/orders-0: read up to offset 12; the partition is found again in {logs}/orders-0 (to 5)"
+        note = f"{other}/orders-0: read up to offset 12; the partition is also in {logs}/orders-0 (to 5)"
         assert [str(note) for note in log_dirs.notes] == [note]
 
 

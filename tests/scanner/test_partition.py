@@ -294,7 +294,9 @@ def test_a_file_that_goes_away_each_time_ends_the_search(folder: Path, monkeypat
     files = read_directory(locate(folder)).partitions[ORDERS]
     monkeypatch.setattr("octavo.scanner.partition.snapshot.relisted", lambda _: files)
     (folder / f"{0:020}.log").unlink()
-    with pytest.raises(ScanError, match=r"orders-0: .*\.log.* went away while it was read; 6 listings did not help"):
+    with pytest.raises(
+        ScanError, match=r"orders-0: .*\.log.* disappeared while it was read, and 6 new listings did not help"
+    ):
         take_snapshot(files)
 
 

@@ -168,7 +168,7 @@ def test_an_offset_below_the_log_start_is_told(logs: Path) -> None:
     (logs / "log-start-offset-checkpoint").write_text("0\n1\norders 0 25\n")
     scan = octavo.scan(logs, "orders", 0, from_offset=20)
     assert bounds(scan.plan()) == [(25, 100)]
-    assert [note.sentence for note in scan.notes] == ["offset 20 is below the log start offset, read from 25 on"]
+    assert [note.sentence for note in scan.notes] == ["offset 20 is below the log start offset; reading from 25 on"]
     assert not octavo.scan(logs, "orders", 0).notes
 
 

@@ -189,7 +189,7 @@ class Broker:
 
 def _enforces_acls(authorizer: str) -> bool:
     if authorizer not in ("", _STANDARD_AUTHORIZER):
-        raise ConfigError(f"authorizer.class.name is {authorizer}; Octavo has Kafka's {_STANDARD_AUTHORIZER} alone")
+        raise ConfigError(f"authorizer.class.name is {authorizer}; Octavo has only Kafka's {_STANDARD_AUTHORIZER}")
     return bool(authorizer)
 
 

@@ -57,7 +57,10 @@ class Context:
     def check_writable(self, operation: Operation) -> None:
         """Raise RequestError if the operation would change something that is only to be read."""
         if self.is_read_only and operation in _CHANGES:
-            raise RequestError(ErrorCode.POLICY_VIOLATION, "This broker is read-only: it serves files of another one.")
+            raise RequestError(
+                ErrorCode.POLICY_VIOLATION,
+                "This broker is read-only: it serves another broker's files without changing them.",
+            )
 
 
 def check_leader_epoch(log: PartitionLog, current_leader_epoch: int) -> None:

@@ -58,9 +58,9 @@ class Dispatcher:
                 return response_parts(api, 0, header.correlation_id, _known_versions())
             raise CloseConnection(f"{api.name} has no version {header.api_version}")
         if not peer.is_admitted and api not in _BEFORE_LOGIN:
-            raise CloseConnection(f"{api.name} before a login")
+            raise CloseConnection(f"a {api.name} request before a login")
         if api is not PRODUCE and len(frame) > _MOST_BYTES:
-            raise CloseConnection(f"{api.name} of {len(frame)} bytes")
+            raise CloseConnection(f"a {api.name} request of {len(frame)} bytes, expected at most {_MOST_BYTES}")
         request = Request(header.api_version, header.client_id, read_body(api, header, frame), peer)
         found = HANDLERS[api.key](request, self.context)
         answer: list[Part] | Pending | None = None

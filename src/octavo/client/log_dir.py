@@ -196,7 +196,7 @@ class LogDir(LogManager):
 
     def _check_own(self, what: str) -> None:
         if self._is_disowned:
-            raise IllegalStateError(f"a {what} cannot be made: {FORKED}")
+            raise IllegalStateError(f"cannot create a {what}: {FORKED}")
 
     def _complete_transactions(self) -> None:
         """Finish the transactions that a crash or an error interrupted, before anybody reads or writes."""

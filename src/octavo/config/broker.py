@@ -114,11 +114,11 @@ class BrokerTable:
     )  # fmt: skip
     fetch_max_bytes: int = config(
         INT, 55 << 20, Between(1024),
-        doc="How many bytes one fetch answers with at most, but for a first batch that is larger.",
+        doc="The most bytes that one fetch returns; a first batch that is larger is still returned whole.",
     )  # fmt: skip
     max_incremental_fetch_session_cache_slots: int = config(
         INT, 1000, Between(0),
-        doc="How many fetch sessions there are at most.",
+        doc="The largest number of fetch sessions.",
     )  # fmt: skip
     socket_request_max_bytes: int = config(
         INT, 100 << 20, Between(1),
@@ -126,15 +126,15 @@ class BrokerTable:
     )  # fmt: skip
     queued_max_request_bytes: int = config(
         LONG, -1,
-        doc="How much memory the large requests that are coming in may take together; -1: 512 MiB.",
+        doc="How much memory large incoming requests may take together; -1: 512 MiB.",
     )  # fmt: skip
     max_connections: int = config(
         INT, 2**31 - 1, Between(0),
-        doc="How many connections there are at most. More are closed at once.",
+        doc="The largest number of connections. Further ones are closed at once.",
     )  # fmt: skip
     max_connections_per_ip: int = config(
         INT, 2**31 - 1, Between(0),
-        doc="How many connections there are at most from one address.",
+        doc="The largest number of connections from one address.",
     )  # fmt: skip
     connections_max_idle_ms: int = config(
         LONG, 600_000,
@@ -148,7 +148,7 @@ class BrokerTable:
     )  # fmt: skip
     advertised_listeners: tuple[str, ...] | None = config(
         LIST, None, Elements(1),
-        doc="The addresses that clients are told, as NAME://host:port; otherwise those of listeners.",
+        doc="The addresses that clients are given, as NAME://host:port; by default those of listeners.",
     )  # fmt: skip
     listener_security_protocol_map: str = config(
         STRING, "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
@@ -164,11 +164,11 @@ class BrokerTable:
     )  # fmt: skip
     ssl_client_auth: str = config(
         STRING, "none", OneOf(("required", "requested", "none")),
-        doc="Whether clients show a certificate.",
+        doc="Whether clients have to show a certificate.",
     )  # fmt: skip
     ssl_keystore_type: str = config(
         STRING, "JKS",
-        doc="The format of the keystore. Octavo reads PEM alone.",
+        doc="The format of the keystore. Octavo reads only PEM.",
     )  # fmt: skip
     ssl_keystore_location: str | None = config(
         STRING, None,
@@ -188,11 +188,11 @@ class BrokerTable:
     )  # fmt: skip
     ssl_truststore_type: str = config(
         STRING, "JKS",
-        doc="The format of the truststore. Octavo reads PEM alone.",
+        doc="The format of the truststore. Octavo reads only PEM.",
     )  # fmt: skip
     ssl_truststore_location: str | None = config(
         STRING, None,
-        doc="The file with the certificates of those who sign clients' certificates.",
+        doc="The file with the certificates of the authorities that sign clients' certificates.",
     )  # fmt: skip
     ssl_truststore_certificates: str | None = config(
         PASSWORD, None,
@@ -243,7 +243,7 @@ class BrokerTable:
     # Internal topics
     offsets_topic_num_partitions: int = config(
         INT, 50, Between(1),
-        doc="How many partitions __consumer_offsets is created with. A later change sends groups to wrong ones.",
+        doc="How many partitions __consumer_offsets is created with. A later change sends groups to the wrong ones.",
     )  # fmt: skip
     offsets_topic_segment_bytes: int = config(
         INT, 100 << 20, Between(1),
@@ -264,7 +264,7 @@ class BrokerTable:
     )  # fmt: skip
     transaction_state_log_num_partitions: int = config(
         INT, 50, Between(1),
-        doc="How many partitions __transaction_state is created with. A later change sends ids to wrong ones.",
+        doc="How many partitions __transaction_state is created with. A later change sends ids to the wrong ones.",
     )  # fmt: skip
     transaction_state_log_segment_bytes: int = config(
         INT, 100 << 20, Between(1),

@@ -87,7 +87,7 @@ class TopicTable:
     )  # fmt: skip
     min_compaction_lag_ms: int = config(
         LONG, 0, Between(0), "log.cleaner.min.compaction.lag.ms",
-        doc="How long a record stays uncompacted at least. It must not exceed max.compaction.lag.ms.",
+        doc="The shortest time that a record stays uncompacted. It must not exceed max.compaction.lag.ms.",
     )  # fmt: skip
     max_compaction_lag_ms: int = config(
         LONG, MAX_LONG, Between(1), "log.cleaner.max.compaction.lag.ms",

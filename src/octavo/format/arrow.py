@@ -49,7 +49,7 @@ def from_arrow(batch: pa.RecordBatch) -> RecordColumns:
     unknown = given.keys() - {field.name for field in FIELDS.values()}
     if unknown:
         known = ", ".join(field.name for field in FIELDS.values())
-        raise EncodingError(f"column {min(unknown)!r} is not one of a record: {known}")
+        raise EncodingError(f"column {min(unknown)!r} is not a column of records: give some of {known}")
     columns = RecordColumns(
         _offsets(given["offset"]) if "offset" in given else np.arange(rows, dtype=np.int64),
         _timestamps(given["timestamp"]) if "timestamp" in given else np.full(rows, NO_TIMESTAMP),

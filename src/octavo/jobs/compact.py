@@ -46,7 +46,7 @@ class CompactRequest:
         of_topics = {name: value for name, value in self.configs.items() if name not in of_broker}
         for name in of_broker:
             if name not in BROKER_CONFIGS:
-                raise ConfigError(f"{name} is neither a topic config nor one of the cleaner, see `octavo config`")
+                raise ConfigError(f"{name} is neither a topic config nor a cleaner config; `octavo config` lists them")
         explicit = dict.fromkeys(self.topics or known_topics(logdirs), of_topics) if of_topics else {}
         return Ownership(
             only=self.topics or None,

@@ -21,7 +21,7 @@ def check_target(source: LogDirs, target: str, *, into_existing: bool) -> None:
     for directory in source.directories:
         place = directory.root.location
         if place.file_system == LOCAL and Path(place.path).resolve() == path.resolve():
-            raise LogDirError(f"{target}: it holds what is to be copied; choose another log directory")
+            raise LogDirError(f"{target}: SRC is in this directory; choose another DST")
     if into_existing or not path.is_dir():
         return
     listed = read_directory(Location(LOCAL, str(path)), lambda _: False)
@@ -35,4 +35,4 @@ def check_target(source: LogDirs, target: str, *, into_existing: bool) -> None:
     meta = listed.root.meta_properties()
     clusters = {found.cluster_id for directory in source.directories if (found := directory.root.meta_properties())}
     if meta is not None and meta.cluster_id is not None and not ours and meta.cluster_id not in clusters:
-        raise LogDirError(f"{target}: {META_PROPERTIES} is of another cluster, {meta.cluster_id}; {advice}")
+        raise LogDirError(f"{target}: {META_PROPERTIES} belongs to another cluster, {meta.cluster_id}; {advice}")

@@ -127,7 +127,7 @@ def _furthest(copies: list[PartitionFiles], notes: list[Note]) -> PartitionFiles
     ends = [_end_of(files) for files in copies]
     best = ends.index(max(ends))
     others = [f"{files.location} (to {ends[slot]})" for slot, files in enumerate(copies) if slot != best]
-    sentence = f"read up to offset {ends[best]}; the partition is found again in {', '.join(others)}"
+    sentence = f"read up to offset {ends[best]}; the partition is also in {', '.join(others)}"
     notes.append(Note(str(copies[best].location), sentence))
     return copies[best]
 

@@ -189,7 +189,7 @@ class LogManager:
     def _identity(self) -> MetaProperties:
         found = next((meta for root in live(self.roots) if (meta := root.meta()) is not None), None)
         if found is None:
-            raise LogDirError("no log directory has a meta.properties: they are not made yet, or offline")
+            raise LogDirError("no log directory has a meta.properties: they are not created yet, or offline")
         return found
 
     @property

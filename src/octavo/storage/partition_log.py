@@ -141,7 +141,9 @@ class PartitionLog(Log):
         with self.changing("delete records"):
             if "compact" in self.config.cleanup_policy and "delete" not in self.config.cleanup_policy:
                 policy = ",".join(self.config.cleanup_policy)
-                raise PolicyViolationError(f"{self.folder.name}: cleanup.policy is {policy}, expected one with delete")
+                raise PolicyViolationError(
+                    f"{self.folder.name}: cleanup.policy is {policy}; deleting records needs delete in it"
+                )
             target = self.high_watermark if offset == TO_HIGH_WATERMARK else offset
             if not 0 <= target <= self.high_watermark:
                 raise OffsetOutOfRangeError(target, self.log_start_offset, self.high_watermark)

@@ -96,7 +96,7 @@ def listeners_of(
             _check_mechanisms(found)
         made.append(found)
     if told:
-        raise ConfigError(f"advertised listeners without a listener: {', '.join(told)}")
+        raise ConfigError(f"advertised.listeners names {', '.join(told)}, which listeners does not")
     return made
 
 
@@ -152,6 +152,6 @@ def check_exposure(listeners: Iterable[Listener], *, allow_remote: bool) -> None
     """Refuse to let anybody in from other machines, unless that is wanted."""
     for listener in listeners:
         if not allow_remote and not listener.is_local and not listener.is_authenticated:
-            problem = f"{listener.address} can be reached from other machines, by anybody who can reach it"
-            remedy = "use a SASL listener or client certificates, or say allow_remote=True (`--insecure`)"
+            problem = f"{listener.address} can be reached from other machines, and asks nobody to log in"
+            remedy = "use a SASL listener or client certificates, or allow it with allow_remote=True (`--insecure`)"
             raise ValueError(f"{problem}: {remedy}")

@@ -76,7 +76,7 @@ _OPTIONS = (
     click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
     click.option(
         "--output", "given_output", type=path_type, metavar="FILE|FOLDER/",
-        help="Write here instead of to stdout (-); arrow and parquet may go to a folder: several files, in parallel.",
+        help="Write to this file instead of stdout (-); arrow and parquet can also fill a folder, in parallel.",
     ),
     click.option(
         "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",

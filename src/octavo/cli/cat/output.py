@@ -21,7 +21,9 @@ def given_path(output: str | None) -> str | None:
     path = local_path(output)
     if path is None:
         scheme = output.partition(":")[0]  # what follows may contain credentials
-        raise UsageError(f"--output {scheme}:…, expected a path of this machine: records are not written to a URL")
+        raise UsageError(
+            f"--output {scheme}:… is a URL, but records cannot be written to one: give a path of this machine"
+        )
     return path
 
 

@@ -100,22 +100,22 @@ class CatRequest:
 
     def _check_choice(self) -> None:
         if self.as_json and self.given_form not in (None, "json"):
-            raise UsageError(f"--json and --format {self.given_form} exclude each other; see `octavo cat --help`")
+            raise UsageError(f"--json and --format {self.given_form} cannot be used together; see `octavo cat --help`")
         if self.topics and self.include is not None:
-            raise UsageError("--topic and --include exclude each other; see `octavo cat --help`")
+            raise UsageError("--topic and --include cannot be used together; see `octavo cat --help`")
         if self.offset is not None and self.tail is not None:
-            raise UsageError("--offset and --tail exclude each other; see `octavo cat --help`")
+            raise UsageError("--offset and --tail cannot be used together; see `octavo cat --help`")
         if self.text and self.shown != "text":
-            raise UsageError(f"--text and --bytes {self.shown} exclude each other; see `octavo cat --help`")
+            raise UsageError(f"--text and --bytes {self.shown} cannot be used together; see `octavo cat --help`")
 
     def _check_output(self) -> None:
         form, output = self.form, self.output
         if output is None and form not in TEXT_FORMS and sys.stdout.isatty():
-            raise UsageError(f"{form} is not for a terminal; give --output FILE or a pipe")
+            raise UsageError(f"{form} cannot be printed on a terminal; give --output FILE or a pipe")
         if output is not None and form in TEXT_FORMS and is_folder(output) and self.master is None:
             raise UsageError(f"{output} is a folder, expected a file for {form}")
         if output is not None and is_replaceable(output) and (place := place_around(output, self.logdirs)) is not None:
-            raise UsageError(f"--output {output} lies in {place}, which is being read: choose a place outside of it")
+            raise UsageError(f"--output {output} lies in {place}, which is being read: choose a place outside it")
         if self.master is not None and (output is None or form in TEXT_FORMS or not is_folder(output)):
             raise UsageError("--spark writes a folder of files: give --format arrow or parquet, and --output FOLDER")
 

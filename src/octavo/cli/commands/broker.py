@@ -32,12 +32,12 @@ _DEFAULT_ADDRESS = "127.0.0.1:9092"
 @logdirs_argument
 @click.option(
     "--listen", multiple=True, metavar="[PROTOCOL://]HOST:PORT",
-    help="Where to listen; may be repeated. Default: the file's listeners, or else 127.0.0.1:9092. Port 0 is any that "
-    "is free; the line on stdout says which. PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
+    help="Where to listen; may be repeated. Default: the file's listeners, or else 127.0.0.1:9092. Port 0 picks a "
+    "free one; the line on stdout says which. PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
 )  # fmt: skip
 @click.option(
     "--advertise", multiple=True, metavar="[PROTOCOL://]HOST:PORT",
-    help="The address that a listener's clients are told; default: where it listens.",
+    help="The address that a listener's clients are given; default: where it listens.",
 )  # fmt: skip
 @click.option(
     "--insecure", is_flag=True,
@@ -45,16 +45,16 @@ _DEFAULT_ADDRESS = "127.0.0.1:9092"
 )  # fmt: skip
 @click.option(
     "--read-only", is_flag=True,
-    help="Serve the directories as they are now: lock nothing, change nothing, refuse whatever would.",
+    help="Serve the directories as they are now: lock nothing, change nothing, and refuse requests that would.",
 )  # fmt: skip
 @click.option("--metrics", metavar="HOST:PORT", help="Where Prometheus finds metrics; needs octavo[metrics].")
 @click.option(
     "--config-file", type=click.Path(dir_okay=False, exists=True, path_type=Path), metavar="FILE",
-    help="A broker's server.properties. What Octavo has no use for is named on stderr.",
+    help="A broker's server.properties. Configs that Octavo does not use are named on stderr.",
 )  # fmt: skip
 @click.option(
     "--config", "configs", multiple=True, metavar="KEY=VALUE", callback=key_values,
-    help="A broker config, over those of the file; may be repeated. `octavo config` lists them.",
+    help="A broker config, which overrides the file; may be repeated. `octavo config` lists them.",
 )  # fmt: skip
 def command(
     logdirs: tuple[str, ...],
@@ -69,7 +69,7 @@ def command(
     """Serve log directories to Kafka's clients, until SIGTERM or Ctrl-C: then it stops cleanly, as a broker does.
 
     The directories are kept as a broker keeps them: retention and compaction run in the background. A missing one is
-    made. With --read-only they may be a dead disk, a backup or a running broker's, and nothing in them is changed.
+    created. With --read-only they may be a dead disk, a backup or a running broker's, and nothing in them is changed.
     """
     _take_all_descriptors()
     stopped = threading.Event()

@@ -99,7 +99,8 @@ def command(
                 rows, failed = rows + 1, failed + (row.error is not None or not row.explanation.is_compacted)
                 _print_row(row, as_json=as_json, rolled=roll)
     if not rows:
-        problem = "nothing to clean: no topic has compact in its cleanup.policy; --topic and --config can give it one"
+        remedy = "choose one with --topic and --config cleanup.policy=compact"
+        problem = f"nothing to clean: no topic has compact in its cleanup.policy; {remedy}"
         echo(f"octavo: {', '.join(logdirs)}: {problem}", err=True)
     return 1 if failed or not rows else 0
 
@@ -132,7 +133,7 @@ def _sentence(cleaned: Cleaned, dry_run: bool) -> str:
     old = f"{many(segments, 'segment')} of {many(before, 'byte')}"
     sizes = f"{old} {verb} {len(cleaned.groups)} of {after}, {many(before - after, 'byte')} less"
     end = f"clean up to offset {cleaned.end_offset}"
-    rest = "; not all keys fitted into the map, run it again to go on" if cleaned.is_full else ""
+    rest = "; not all keys fit into the map, so run it again to continue" if cleaned.is_full else ""
     return f"{sizes}; {kept} of {many(read, 'record')} stay; {end}{rest}"
 
 

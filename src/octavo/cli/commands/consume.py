@@ -78,7 +78,7 @@ def command(
     if partition is not None and len(topics) != 1:
         raise UsageError("--partition needs exactly one --topic")
     if offset is not None and (partition is None or from_beginning):
-        raise UsageError("--offset needs --partition, and excludes --from-beginning")
+        raise UsageError("--offset needs --partition, and cannot be used with --from-beginning")
     if group is not None and properties.get("group.id", group) != group:
         raise UsageError(f"which group? --group is {group!r}, group.id is {properties['group.id']!r}")
     configs = {"isolation.level": isolation_level, "consumer.timeout.ms": str(timeout_ms), **properties}

@@ -32,7 +32,11 @@ _MOST_LOSSES = 10  # named in the summary
 @click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all.")
 @include_option
 @config_option
-@click.option("--into-existing", is_flag=True, help="Copy into a DST of another cluster, or with others' topics.")
+@click.option(
+    "--into-existing",
+    is_flag=True,
+    help="Copy even if DST is another cluster's, or has topics that octavo did not create.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be copied, and change nothing; takes no lock.")
 @json_option
 def command(
@@ -48,15 +52,15 @@ def command(
     """Append every batch of the topics in SRC to the log directory DST, like a follower: offsets and bytes are kept.
 
     All topics are copied, internal ones too, except the cluster's metadata; --topic and --include choose some. Batches
-    are appended one by one: segments, indexes and producer state are made again, by the configs that the topic has in
-    DST. A new topic takes over id and configs of the one in SRC; --config sets more. A partition that exists in DST is
-    continued at its end, unless its topic id or its last batch differs from SRC's. SRC may be in use or damaged: a
-    damaged batch is skipped and reported on stderr; the exit code is then 1.
+    are appended one by one: segments, indexes and producer state are built again, under the configs that the topic has
+    in DST. A new topic gets the id and the configs of the one in SRC; --config sets more. If a partition exists in
+    DST, the copy continues at its end, unless its topic id or its last batch differs from SRC's. SRC may be in use or
+    damaged: a damaged batch is skipped and reported on stderr; the exit code is then 1.
 
-    A DST that something else than octavo wrote, such as a broker, is refused: SRC and DST may have been swapped.
+    A DST that something other than octavo wrote, such as a broker, is refused: SRC and DST may have been swapped.
     """
     if topics and include:
-        raise click.UsageError("--topic and --include exclude each other")
+        raise click.UsageError("--topic and --include cannot be used together")
     log_dirs = _listed(source, topics, include)
     check_target(log_dirs, target, into_existing=into_existing)
     say_notes(log_dirs.notes)

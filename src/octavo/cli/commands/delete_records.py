@@ -47,7 +47,7 @@ def command(
     elif file is None and topic is not None and partition is not None and offset is not None:
         wanted = {TopicPartition(topic, partition): offset}
     else:
-        raise click.UsageError("expected --topic, --partition and --offset, or only --offset-json-file")
+        raise click.UsageError("give --topic, --partition and --offset, or only --offset-json-file")
     for name in wanted:
         check_topics(logdirs, [name.topic], name.partition)
     failed = 0

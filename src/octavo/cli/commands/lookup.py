@@ -92,9 +92,9 @@ def command(
     the exit code is 1 if the answer might differ without it. On a terminal: a table, unless --json is given.
     """
     if (offset is None) == (timestamp is None):
-        raise UsageError("expected either --offset or --timestamp; see `octavo lookup --help`")
+        raise UsageError("give either --offset or --timestamp; see `octavo lookup --help`")
     if human and as_json:
-        raise UsageError("--human and --json exclude each other; see `octavo lookup --help`")
+        raise UsageError("--human and --json cannot be used together; see `octavo lookup --help`")
     selection = TopicSelection.of(topics or None, partitions or None)
     log_dirs = open_log_dirs(logdirs, selection.wants)
     unreadable = log_dirs.unreadable()

@@ -73,5 +73,5 @@ def _print(task: ReindexTask, result: ReindexResult, as_json: bool) -> None:
     line = f"{place}: {entries}; changed: {', '.join(result.changed) or 'none'}"
     if result.problem is not None:
         error = CorruptionError(result.problem, position=result.stop_position)
-        line += f"; the log can only be followed up to {error}"
+        line += f"; the log can be read only up to {error}"
     echo(line)

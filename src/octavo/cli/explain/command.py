@@ -19,7 +19,7 @@ _CHECKPOINT = ".checkpoint"  # a snapshot of the cluster's metadata has the form
 @declare("explain")
 @click.argument("file", type=path_type)
 @click.option(
-    "--position", type=click.IntRange(min=0), help="Explain the batch or entry that has this byte of the file."
+    "--position", type=click.IntRange(min=0), help="Explain the batch or entry that contains this byte of the file."
 )
 @click.option("--offset", type=click.IntRange(min=0), help="Explain the batch or index entry for this offset.")
 @click.option(
@@ -44,9 +44,9 @@ def command(
     text file, and why a log's batches end where they do. The exit code is 1 if what is shown is damaged.
     """
     if position is not None and offset is not None:
-        raise UsageError("--position and --offset exclude each other; see `octavo explain --help`")
+        raise UsageError("--position and --offset cannot be used together; see `octavo explain --help`")
     if as_html and as_json:
-        raise UsageError("--html and --json exclude each other; see `octavo explain --help`")
+        raise UsageError("--html and --json cannot be used together; see `octavo explain --help`")
     location = locate(file)
     form: Form = "html" if as_html else "json" if as_json else "text"
     text_name = location.name.removesuffix(TEMPORARY_SUFFIX)

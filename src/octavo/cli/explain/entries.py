@@ -45,7 +45,7 @@ def _at_position(file: Location, nodes: Iterator[Node], position: int) -> Node:
         if node.position <= position < node.position + node.length:
             return node
     size = file.entry().size
-    raise OctavoError(f"{file}: position {position} is after the end of the file of {size} bytes")
+    raise OctavoError(f"{file}: position {position} is beyond the end of the file, which has {size} bytes")
 
 
 def _at_offset(file: Location, nodes: Iterator[Node], offset: int) -> Node:

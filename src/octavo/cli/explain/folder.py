@@ -48,7 +48,7 @@ _NAMED = {
     CLEANER_OFFSET_CHECKPOINT: "up to which offset each log was compacted",
     CLEAN_SHUTDOWN: "all logs were closed before the broker ended",
     LOCK: "held while a broker or a writing command runs",
-    TOPIC_STORE: "ids and configs of topics that octavo made",
+    TOPIC_STORE: "ids and configs of topics that octavo created",
 }
 
 
@@ -64,7 +64,7 @@ def explain_folder(folder: Location, as_json: bool) -> int:
     logs = [entry.name for entry, _ in rows if entry.name.endswith(FileKind.LOG)]
     partitions = [entry.name for entry, meaning in rows if entry.is_folder and meaning]
     if logs or partitions:
-        echo(f"octavo: to go on: octavo explain {folder}/{(logs or partitions)[0]}", err=True)
+        echo(f"octavo: next: octavo explain {folder}/{(logs or partitions)[0]}", err=True)
     return 0
 
 

@@ -46,7 +46,7 @@ def _batches(log: OpenLog) -> Iterator[Node]:
 
 def _at_position(log: OpenLog, position: int, most: int | None) -> Node:
     if position >= log.size:
-        raise OctavoError(f"{log.path}: position {position} is after the end of the file of {log.size} bytes")
+        raise OctavoError(f"{log.path}: position {position} is beyond the end of the file, which has {log.size} bytes")
     found = batch_with_byte(log, position)
     return _tail_node(log, found) if isinstance(found, FileTail) else _batch_node(log, found, most)
 
@@ -54,7 +54,9 @@ def _at_position(log: OpenLog, position: int, most: int | None) -> Node:
 def _at_offset(log: OpenLog, offset: int) -> Node:
     segment = SegmentFile.parse(log.name)
     if segment is not None and offset < segment.base_offset:
-        raise OctavoError(f"{log.path}: the segment begins with offset {segment.base_offset}, it cannot hold {offset}")
+        raise OctavoError(
+            f"{log.path}: the segment begins with offset {segment.base_offset}, so it cannot hold {offset}"
+        )
     found = batch_with_offset(log, offset)
     if isinstance(found, FileTail):
         reason = f"its batches end at position {found.position}: {tail_text(log, found)}"

@@ -18,7 +18,9 @@ from octavo.scanner.log_dirs import no_partition
 
 @declare("verify", SparkCommand)
 @logdirs_argument
-@click.option("--all", "show_all", is_flag=True, help="Show every finding, also those that are normal after a crash.")
+@click.option(
+    "--all", "show_all", is_flag=True, help="Show every finding, including those that are normal after a crash."
+)
 @spark_option
 @json_option
 @unpacked_option

@@ -30,7 +30,7 @@ _INFOS = {
     FindingKind.DAMAGED_FILE: ("torn producer snapshot", "torn producer snapshots"),
     FindingKind.LEADER_EPOCH: ("log that starts before its first leader epoch",) * 2,
     FindingKind.TOPIC_ID: ("topic id of a deleted topic", "topic ids of deleted topics"),
-    FindingKind.ON_ITS_WAY_OUT: ("file or folder on its way out", "files and folders on their way out"),
+    FindingKind.ON_ITS_WAY_OUT: ("file or folder to be deleted", "files and folders to be deleted"),
 }
 
 

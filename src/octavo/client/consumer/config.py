@@ -117,8 +117,8 @@ class ConsumerConfig:
     auto_commit_interval_ms: int = config(INT, 5000, Between(0), doc="How often offsets are committed automatically.")
     consumer_timeout_ms: int = config(
         LONG, 0, Between(-1),
-        doc="How long a loop over the consumer waits for another record before it ends; -1: for ever. A config of "
-        "kafka-python, where the default is for ever.",
+        doc="How long a loop over the consumer waits for another record before it ends; -1: forever. A config of "
+        "kafka-python, where the default is forever.",
     )  # fmt: skip
     max_poll_records: int = config(INT, 500, Between(1), doc="How many records a poll returns at most.")
     max_poll_interval_ms: int = config(
@@ -129,8 +129,8 @@ class ConsumerConfig:
         INT, 1048576, Between(0),
         doc="How many bytes of a partition are read at a time; the first batch is always read whole.",
     )  # fmt: skip
-    fetch_max_bytes: int = config(INT, 52428800, Between(0), doc="The most bytes of an answer. No effect.")
-    fetch_min_bytes: int = config(INT, 1, Between(0), doc="The least bytes of an answer. No effect.")
+    fetch_max_bytes: int = config(INT, 52428800, Between(0), doc="The most bytes that one fetch returns. No effect.")
+    fetch_min_bytes: int = config(INT, 1, Between(0), doc="The fewest bytes that one fetch returns. No effect.")
     fetch_max_wait_ms: int = config(INT, 500, Between(0), doc="How long to wait for fetch.min.bytes. No effect.")
     check_crcs: bool = config(BOOLEAN, True, doc="Whether the checksums of batches are checked.")
     partition_assignment_strategy: tuple[str, ...] = config(

@@ -210,7 +210,7 @@ class Consumer:
     def seek(self, partition: Partition, offset: int) -> None:
         """Continue from an offset."""
         if offset < 0:
-            raise IllegalStateError(f"offset {offset}, expected 0 or more")
+            raise IllegalStateError(f"cannot seek to offset {offset}: it is below 0")
         self._state(partition).seek(offset)
 
     def seek_to_timestamp(self, timestamp: int, *partitions: Partition) -> None:

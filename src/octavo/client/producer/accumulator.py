@@ -168,7 +168,7 @@ class Accumulator:
 
     def _too_large(self, record: Sent) -> RecordTooLargeError:
         _, key, value, headers = record
-        found = f"a record of up to {upper_bound(key, value, headers)} bytes"
+        found = f"a record that may take {upper_bound(key, value, headers)} bytes"
         limit = "max.request.size" if self._max_bytes == self._config.max_request_size else "buffer.memory"
         return RecordTooLargeError(f"{found}, expected at most {limit}, {self._max_bytes}")
 

@@ -50,7 +50,7 @@ def columns_of(batch: pa.RecordBatch, now_ms: int, first_row: int) -> RecordColu
     `first_row`."""
     unknown = set(batch.schema.names) - set(KNOWN)
     if unknown:
-        raise EncodingError(f"column {min(unknown)!r} is not one of a record: {', '.join(KNOWN)}")
+        raise EncodingError(f"column {min(unknown)!r} is not a column of records: give some of {', '.join(KNOWN)}")
     taken = [name for name in TAKEN if name in batch.schema.names]
     chosen = batch.select(taken)
     if "timestamp" in taken and chosen.column("timestamp").null_count:

@@ -285,7 +285,7 @@ class Producer:
 
     def _open_session(self) -> ProducerTransaction:
         if self._transaction is None:
-            raise IllegalStateError("the producer has no transactions: make it with a transactional.id")
+            raise IllegalStateError("the producer has no transactions: create it with a transactional.id")
         if self._refusal in (_CLOSED, _FORKED):
             raise IllegalStateError(self._refusal)
         return self._transaction

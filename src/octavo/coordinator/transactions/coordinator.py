@@ -150,7 +150,7 @@ class TransactionCoordinator:
                         self._known[known.transactional_id] = self._adopted(self._settled(known))
                 except Exception as error:
                     _log.error(
-                        "the transaction of %s cannot be ended now, and is tried again later: %s",
+                        "the transaction of %s cannot be ended now and will be tried again: %s",
                         known.transactional_id,
                         error,
                     )
@@ -161,7 +161,8 @@ class TransactionCoordinator:
         if self._sessions.get(session.transactional_id) is not session:
             found = f"producer id {session.metadata.producer_id}, epoch {session.metadata.epoch}"
             expected = f"expected id {known.producer_id}, epoch {known.epoch}"
-            raise ProducerFencedError(f"transactional id {known.transactional_id}: {found}, {expected}")
+            why = f"another producer has taken it over, or it timed out: {found}, {expected}"
+            raise ProducerFencedError(f"transactional id {known.transactional_id}: {why}")
         return known
 
     def _read(self, partition: TopicPartition, open_producers: set[int]) -> None:

@@ -58,7 +58,7 @@ class Markers:
                 transaction_version=prepared.version,
             )
         except (InvalidProducerEpochError, TransactionCoordinatorFencedError) as error:
-            told = "transactional id %s: %s has moved on, its old transaction is over there: %s"
+            told = "transactional id %s: %s has a newer epoch, so the old transaction is over there: %s"
             _log.warning(told, prepared.transactional_id, topic_partition, error)
 
     def entries(self, producer_id: int) -> Iterator[tuple[TopicPartition, ProducerStateEntry]]:

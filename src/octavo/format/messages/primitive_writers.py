@@ -158,7 +158,7 @@ def _bytes_writer(path: str, length_of: LengthWriter, *, takes_slices: bool) -> 
             raise EncodingError(f"{path} is {type_name(value)}, not bytes")
         view = memoryview(value)
         if view.nbytes > _MAX_LENGTH:
-            raise EncodingError(f"{path} has {view.nbytes} bytes, at most {_MAX_LENGTH} can be told")
+            raise EncodingError(f"{path} has {view.nbytes} bytes, at most {_MAX_LENGTH} can be encoded")
         out.append(length_of(view.nbytes))
         out.append(value if view.c_contiguous else view.tobytes())
 

@@ -123,7 +123,7 @@ def decode(data: bytes) -> CommitStore:
     try:
         content = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise CorruptionError(f"expected a JSON object, found what is not JSON: {error}") from None
+        raise CorruptionError(f"expected a JSON object, found something that is not JSON: {error}") from None
     if not isinstance(content, dict) or content.get("version") != VERSION:
         raise CorruptionError(f"expected a JSON object of version {VERSION}")
     done = {writer: _number(batch_id) for writer, batch_id in _of(dict, content.get("done")).items()}

@@ -73,7 +73,7 @@ MEANINGS: dict[FindingKind, str] = {
     FindingKind.WRONG_STATE: "A producer snapshot that does not follow from the log.",
     FindingKind.BEYOND_END: "A checkpoint, an epoch or a snapshot for an offset that the log does not reach.",
     FindingKind.TOPIC_ID: "Partitions of one topic with different topic ids.",
-    FindingKind.DIRECTORY_ID: "Log directories of different clusters, or of one node that hold the same twice.",
+    FindingKind.DIRECTORY_ID: "Log directories of different clusters, or of one node with the same id or partition.",
     FindingKind.NAME: "A file or folder with a name that Kafka does not accept.",
     FindingKind.ON_ITS_WAY_OUT: "A file or folder that is about to be deleted, or no longer belongs to a partition.",
     FindingKind.MORE: "Further findings in the same file, which are only counted.",

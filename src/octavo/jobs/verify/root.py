@@ -80,7 +80,7 @@ class RootTask:
             content
         ):
             expected = "expected some of version, cluster.id, broker.id, node.id and directory.id"
-            findings.add(path, None, FindingKind.DAMAGED_FILE, f"no property of a log directory, {expected}")
+            findings.add(path, None, FindingKind.DAMAGED_FILE, f"none of the properties of a log directory, {expected}")
         elif meta.directory_id is not None and kafka_uuid.is_reserved(meta.directory_id):
             detail = f"directory id {kafka_uuid.to_text(meta.directory_id)}, one of those that Kafka reserves"
             findings.add(path, None, FindingKind.DIRECTORY_ID, detail)
@@ -95,7 +95,7 @@ class RootTask:
         for topic_partition, offset in offsets.items():
             problem = topic_problem(topic_partition.topic)
             if problem is None and (topic_partition.partition < 0 or offset < 0):
-                problem = "expected no negative number"
+                problem = "expected numbers of 0 or more"
             if problem is not None:
                 detail = f"offset {offset} of {topic_partition}: {problem}"
                 findings.add(path, None, FindingKind.WRONG_ENTRY, detail)

@@ -70,7 +70,7 @@ def resolve(bounds: Bounds, snapshot: PartitionSnapshot, transactions: Partition
         found = first_offset_from(snapshot, bounds.to_timestamp, [])  # the reader will report the same damage
         end = end if found is None else min(end, found)
     if asked < snapshot.log_start_offset:
-        sentence = f"offset {asked} is below the log start offset, read from {snapshot.log_start_offset} on"
+        sentence = f"offset {asked} is below the log start offset; reading from {snapshot.log_start_offset} on"
         notes.append(Note(str(snapshot.files.location), sentence))
     elif asked > snapshot.log_end_offset:
         sentence = f"offset {asked} is beyond the log's end, {snapshot.log_end_offset}; nothing to read"

@@ -99,7 +99,9 @@ def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], Value]) -> 
         except FileNotFoundError as error:
             files = relisted(files)
             if not retries.goes_on((files.segments, files.others)):
-                gone = f"{error.filename} went away while it was read; {retries.listings} listings did not help"
+                gone = (
+                    f"{error.filename} disappeared while it was read, and {retries.listings} new listings did not help"
+                )
                 raise ScanError(f"{files.location}: {gone}") from error
 
 

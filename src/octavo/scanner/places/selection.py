@@ -57,7 +57,7 @@ class TopicSelection:
             return []
         there = ", ".join(sorted({name for name, _ in names}))
         if self.topics is None:
-            return [Note(place, f"only Kafka's internal topics are here, which are read if they are named: {there}")]
+            return [Note(place, f"only Kafka's internal topics are here; name one to read it: {there}")]
         return [Note(place, f"no topic matches {self.topics.pattern!r}; there is {there}")]
 
     def _wants_topic(self, topic: str) -> bool:

@@ -156,7 +156,7 @@ class Source:
                 return
             except FileNotFoundError:
                 continue
-        gone = f"files went away while they were read; {retries.listings} listings did not help"
+        gone = f"files disappeared while they were read, and {retries.listings} new listings did not help"
         raise ScanError(f"{self.task.folder}: {gone}")
 
     def _from_listing(self, files: PartitionFiles, end_offset: int) -> Iterator[Chunk]:

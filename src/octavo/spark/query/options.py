@@ -36,7 +36,7 @@ SOURCE_OPTIONS = (
         "a log directory, a partition's folder, a segment file, a URL, or a pattern of local paths such as"
         " `/disks/*`: what `load()` is given",
     ),
-    Option("paths", "", "both", "several of them, as a JSON list: what `load([…])` makes of a list", ours=True),
+    Option("paths", "", "both", "several of them, as a JSON list: what `load([…])` turns a list into", ours=True),
     Option(
         "assign",
         "",
@@ -44,16 +44,19 @@ SOURCE_OPTIONS = (
         'partitions: `{"topicA":[0,1]}`; one of assign, subscribe and subscribePattern; without any, all'
         " topics but Kafka's internal ones",
     ),
-    Option("subscribe", "", "both", "topics, with commas between them"),
+    Option("subscribe", "", "both", "topics, separated by commas"),
     Option(
         "subscribePattern",
         "",
         "both",
-        "a regular expression of Java that is found in the topics' names; see below for what of it is not understood",
+        "a Java regular expression that is searched for in topics' names; see below for what is not supported",
     ),
     Option("startingTimestamp", "", "both", "milliseconds: the first record from then on, in every partition"),
     Option(
-        "startingOffsetsByTimestamp", "", "both", 'the same for each partition: `{"topicA":{"0":1000}}`; all are named'
+        "startingOffsetsByTimestamp",
+        "",
+        "both",
+        'the same for each partition: `{"topicA":{"0":1000}}`; all partitions must be named',
     ),
     Option(
         "startingOffsets",
@@ -66,7 +69,7 @@ SOURCE_OPTIONS = (
         "startingOffsetsByTimestampStrategy",
         "error",
         "both",
-        "where no record is as late as the starting timestamp: error, or latest",
+        "what to do if no record is that late: error, or latest",
     ),
     Option("endingTimestamp", "", "batch", "milliseconds: up to the first record from then on"),
     Option("endingOffsetsByTimestamp", "", "batch", "the same for each partition"),
@@ -80,8 +83,8 @@ SOURCE_OPTIONS = (
         "failOnDataLoss",
         "true",
         "both",
-        "fail when wanted records were deleted; false: go on after them with a warning. Gaps that compaction or"
-        " transactions leave are not a loss",
+        "fail if records were deleted before they were read; false: continue after them, with a warning. Gaps that"
+        " compaction or transactions leave are not a loss",
     ),
     Option(
         "onDamage",
@@ -90,12 +93,16 @@ SOURCE_OPTIONS = (
         "fail, or skip: damaged batches and files that cannot be read are left out, each with a warning",
         ours=True,
     ),
-    Option("maxOffsetsPerTrigger", "", "stream", "at most so many offsets in a micro-batch, shared out by backlog"),
+    Option("maxOffsetsPerTrigger", "", "stream", "at most this many offsets in a micro-batch, shared out by backlog"),
     Option(
-        "maxBytesPerTrigger", "", "stream", "at most about so many bytes of log in a micro-batch, shared out", ours=True
+        "maxBytesPerTrigger",
+        "",
+        "stream",
+        "at most about this many bytes of log in a micro-batch, shared out",
+        ours=True,
     ),
-    Option("minOffsetsPerTrigger", "", "stream", "wait for so many offsets before a micro-batch"),
-    Option("maxTriggerDelay", "15m", "stream", "but no longer than this"),
+    Option("minOffsetsPerTrigger", "", "stream", "wait for this many offsets before a micro-batch"),
+    Option("maxTriggerDelay", "15m", "stream", "how long minOffsetsPerTrigger waits at most"),
     Option(
         "commitGroup",
         "",
@@ -103,25 +110,27 @@ SOURCE_OPTIONS = (
         "a group whose committed offsets follow the stream, so that lag tools see how far it is; see below",
         ours=True,
     ),
-    Option("lockTimeout", "60s", "stream", "how long commitGroup waits for a directory that another holds", ours=True),
-    Option("minPartitions", "", "both", "split the largest offset ranges into at least about so many Spark tasks"),
-    Option("maxRecordsPerPartition", "", "both", "split offset ranges of more offsets than that"),
     Option(
-        "partitionBytes", str(PARTITION_BYTES), "both", "the bytes of log that a Spark task reads at most", ours=True
+        "lockTimeout",
+        "60s",
+        "stream",
+        "how long commitGroup waits for a directory that another process holds",
+        ours=True,
     ),
+    Option("minPartitions", "", "both", "split the largest offset ranges until there are about this many Spark tasks"),
+    Option("maxRecordsPerPartition", "", "both", "split offset ranges that have more offsets than this"),
+    Option("partitionBytes", str(PARTITION_BYTES), "both", "the most bytes of log that a Spark task reads", ours=True),
     Option(
         "maxUnpackedBytes",
         str(DEFAULT_LIMIT),
         "both",
-        "what a compressed batch may unpack to; one of more counts as damaged",
+        "how many bytes a compressed batch may unpack to; a larger one counts as damaged",
         ours=True,
     ),
-    Option("includeHeaders", "false", "both", "the column headers"),
-    Option(
-        "columns", "all", "both", "some columns, with commas between them: what is left out is not built", ours=True
-    ),
+    Option("includeHeaders", "false", "both", "add the column `headers`"),
+    Option("columns", "all", "both", "some of the columns, separated by commas; the others are not built", ours=True),
     Option("isolationLevel", "read_uncommitted", "both", "or read_committed; also as kafka.isolation.level", ours=True),
-    Option("kafka.isolation.level", "read_uncommitted", "both", "as isolationLevel, which goes first"),
+    Option("kafka.isolation.level", "read_uncommitted", "both", "the same as isolationLevel, which takes precedence"),
     Option(
         "kafka.*",
         "",
@@ -132,7 +141,7 @@ SOURCE_OPTIONS = (
     ),
     Option("groupIdPrefix", "", "both", "ignored: there are no consumer groups"),
     Option("kafkaConsumer.pollTimeoutMs", "", "both", "without effect: nothing is polled"),
-    Option("fetchOffset.numRetries", "", "both", "without effect: listings are retried by themselves"),
+    Option("fetchOffset.numRetries", "", "both", "without effect: listings are retried automatically"),
     Option("fetchOffset.retryIntervalMs", "", "both", "without effect"),
     Option("partition.metadata.cache.ttl.ms", "", "both", "ignored: a listing is as new as the micro-batch"),
 )

@@ -31,7 +31,7 @@ SINK_OPTIONS = (
         "txnVersion",
         "",
         "batch",
-        "with txnAppId: a growing number; one committed before is skipped",
+        "with txnAppId: a number that grows with each batch; a batch whose number was committed before is skipped",
         ours=True,
     ),
     Option(
@@ -50,7 +50,7 @@ SINK_OPTIONS = (
     Option(
         "kafka.compression.type", "none", "both", "gzip, snappy, lz4 or zstd; the topic's compression.type overrides it"
     ),
-    Option("kafka.compression.*.level", "", "both", "of gzip, lz4 and zstd"),
+    Option("kafka.compression.*.level", "", "both", "the level of gzip, lz4 or zstd"),
     Option("kafka.partitioner.ignore.keys", "false", "both", "spread rows with a key like those without"),
     Option(
         "kafka.*",

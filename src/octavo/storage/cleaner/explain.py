@@ -89,4 +89,4 @@ def _hold(
         age = "of unknown age" if opened.age_ms is None else f"open for {opened.age_ms} ms"
         where = f"from offset {opened.first_offset} on"
         return f"a transaction of producer {opened.producer_id} {where}, {age}"
-    return f"the active segment, from offset {log.segments[-1].base_offset} on, which is never cleaned"
+    return "the active segment, which begins there and is never cleaned"

@@ -115,7 +115,8 @@ class CleanerManager:
                 continue
             if candidate.cleanable.is_checkpoint_invalid:
                 _log.warning(
-                    "the checkpoint of the cleaner for %s lies outside of its log: all is dirty", topic_partition
+                    "the cleaner's checkpoint for %s lies outside its log, so the whole log counts as dirty",
+                    topic_partition,
                 )
                 root.checkpoints.write_cleaner_offset(topic_partition, candidate.cleanable.first_dirty_offset)
             yield candidate

@@ -118,7 +118,7 @@ def _topic(name: str, fields: object) -> StoredTopic:
         raise CorruptionError(f"topic {name}: expected an object")
     topic_id, configs = fields.get("topicId"), fields.get("configs")
     if not isinstance(topic_id, str) or not isinstance(configs, dict):
-        raise CorruptionError(f'topic {name}: expected a text under "topicId" and an object under "configs"')
+        raise CorruptionError(f'topic {name}: expected text under "topicId" and an object under "configs"')
     if not all(value is None or isinstance(value, str) for value in configs.values()):
         raise CorruptionError(f"topic {name}: expected configs that are text or null")
     partitions = fields.get("partitions")
