@@ -155,7 +155,7 @@ def test_a_kraft_batch_may_hold_several_records() -> None:
     ]
     batch = build_kraft_batch(rows, base_offset=10, timestamp=TS0, partition_leader_epoch=4)
     header, records = decode_batch(batch)
-    assert header.attributes == 0x20 and header.partition_leader_epoch == 4 and not header.has_producer_id
+    assert header.attributes == 0x20 and header.partition_leader_epoch == 4 and header.producer_id == -1
     assert [record.offset for record in records] == [10, 11, 12]
     assert [record.value for record in records][:2] == [LEADER_CHANGE_VALUE, SNAPSHOT_HEADER_VALUE]
     assert [control_type_id(record.key) for record in records] == [2, 3, 4]

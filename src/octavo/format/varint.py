@@ -58,33 +58,11 @@ def decode_varlong(data: Bytes, position: int) -> tuple[int, int]:
     return (value >> 1) ^ -(value & 1), end
 
 
-def size_of_uvarint(n: int) -> int:
-    """The number of bytes that `encode_uvarint` needs for `n`."""
-    _demand(0 <= n < 1 << 32, n, "an unsigned 32-bit number")
-    return _size(n)
-
-
-def size_of_varint(n: int) -> int:
-    """The number of bytes that `encode_varint` needs for `n`."""
-    _demand(-(1 << 31) <= n < 1 << 31, n, "a signed 32-bit number")
-    return _size((n << 1) ^ (n >> 31))
-
-
-def size_of_varlong(n: int) -> int:
-    """The number of bytes that `encode_varlong` needs for `n`."""
-    _demand(-(1 << 63) <= n < 1 << 63, n, "a signed 64-bit number")
-    return _size((n << 1) ^ (n >> 63))
-
-
 def _demand(holds: bool, n: int, expected: str) -> None:
     if not holds:
         # Python refuses to print very long numbers.
         shown = str(n) if n.bit_length() <= 128 else f"a number of {n.bit_length()} bits"
         raise EncodingError(f"{shown} is not {expected}")
-
-
-def _size(n: int) -> int:
-    return max(1, (n.bit_length() + 6) // 7)
 
 
 def _decode(data: Bytes, position: int, max_bytes: int) -> tuple[int, int]:

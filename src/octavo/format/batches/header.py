@@ -91,7 +91,3 @@ class BatchHeader:
         """When the batch's tombstones and markers may be removed; stored in place of the base timestamp."""
         has_horizon = self.magic >= 2 and self.attributes & layout.DELETE_HORIZON
         return self.base_timestamp if has_horizon else None
-
-    @property
-    def has_producer_id(self) -> bool:
-        return self.producer_id > layout.NO_PRODUCER_ID
