@@ -75,8 +75,8 @@ def test_a_transactions_tagged_values_have_no_place_in_version_0() -> None:
     ("encoded", "problem", "position"),
     [
         ("", "the frame version: the data ends", 0),
-        ("000c00", "frame version 0 is unknown, 1 was expected", 0),
-        ("020c00", "frame version 2 is unknown, 1 was expected", 0),
+        ("000c00", "frame version 0 is unknown, expected 1", 0),
+        ("020c00", "frame version 2 is unknown, expected 1", 0),
         ("01", "the record type: the data ends", 1),
         ("010600", "record type 6 is unknown", 1),
         ("01ffffffff0f00", "record type 4294967295 is unknown", 1),

@@ -81,7 +81,7 @@ class ScramExchange:
     def _begin(self, token: bytes) -> bytes:
         match = _FIRST.fullmatch(token)
         if match is None:
-            raise ScramError("not a first SCRAM message without channel binding")
+            raise ScramError("not the first message of a SCRAM exchange without channel binding")
         authorization_id, bare, name, nonce = match.groups()
         try:
             self._name = name.decode().replace("=2C", ",").replace("=3D", "=")

@@ -42,7 +42,7 @@ def command(
     as it is, which is reported; the exit code is then 1. The log of the cluster's metadata is never changed.
     """
     if dry_run and master is not None:
-        raise click.UsageError("--dry-run and --spark exclude each other")
+        raise click.UsageError("--dry-run and --spark cannot be used together")
     check_topics(logdirs, topics)
     codec = None if compression_type is None else codec_named(compression_type)
     failed = 0

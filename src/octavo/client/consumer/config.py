@@ -120,7 +120,7 @@ class ConsumerConfig:
         doc="How long a loop over the consumer waits for another record before it ends; -1: forever. A config of "
         "kafka-python, where the default is forever.",
     )  # fmt: skip
-    max_poll_records: int = config(INT, 500, Between(1), doc="How many records a poll returns at most.")
+    max_poll_records: int = config(INT, 500, Between(1), doc="The most records that one poll returns.")
     max_poll_interval_ms: int = config(
         INT, 300_000, Between(1),
         doc="A member of a group that has not polled for this long loses its partitions.",

@@ -77,7 +77,7 @@ class ProducerConfig:
         doc="How often an append is tried again after an error that may be temporary.",
     )  # fmt: skip
     retry_backoff_ms: int = config(LONG, 100, Between(0), doc="How long to wait before the first retry.")
-    retry_backoff_max_ms: int = config(LONG, 1000, Between(0), doc="How long to wait at most before a retry.")
+    retry_backoff_max_ms: int = config(LONG, 1000, Between(0), doc="The longest wait before a retry.")
     delivery_timeout_ms: int = config(
         INT, 120_000, Between(0),
         doc="How long after its first record a batch may be retried. At least linger.ms + request.timeout.ms; if it is "

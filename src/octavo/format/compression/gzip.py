@@ -112,7 +112,7 @@ def _read_member(data: memoryview, start: int, feed: int, scratch: Scratch, at: 
         except InflateError as error:
             raise InvalidRecordError(f"broken gzip stream: {error}", position=start) from None
         except MemoryError:
-            raise DecompressionLimitError(f"no memory for {room} bytes to unpack", position=start) from None
+            raise DecompressionLimitError(f"not enough memory to unpack {room} bytes", position=start) from None
         end = at + len(out)
         if end > stop:
             raise DecompressionLimitError("a gzip member of more bytes than allowed", position=start)

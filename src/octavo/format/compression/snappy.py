@@ -105,5 +105,7 @@ def _block_size(block: memoryview, position: int) -> int:
     else:
         raise InvalidRecordError("a snappy block without its size, expected 1 to 5 bytes", position=position)
     if size > 0xFFFFFFFF:
-        raise InvalidRecordError(f"a snappy block of {size} bytes, expected 32 bits", position=position)
+        raise InvalidRecordError(
+            f"a snappy block of {size} bytes, expected a size of at most 32 bits", position=position
+        )
     return size

@@ -146,7 +146,7 @@ def decode_metadata(types: Mapping[int, MetadataType], data: Bytes) -> MetadataR
     """Decode a value of the metadata log."""
     frame_version, position = uvarint(data, 0, "the frame version")
     if frame_version != FRAME_VERSION:
-        raise CorruptionError(f"frame version {frame_version} is unknown, {FRAME_VERSION} was expected", position=0)
+        raise CorruptionError(f"frame version {frame_version} is unknown, expected {FRAME_VERSION}", position=0)
     type_id, version_position = uvarint(data, position, "the record type")
     if type_id not in types:
         raise UnknownRecordTypeError(type_id, position=position)

@@ -61,7 +61,7 @@ MEANINGS: dict[FindingKind, str] = {
     FindingKind.INCOMPLETE_BATCH: "A batch that the end of the file cuts off.",
     FindingKind.ZEROS: "Zeros after the last batch.",
     FindingKind.NO_BATCH: "Bytes that are not a batch.",
-    FindingKind.SEGMENT_SIZE: "A log file that is larger than positions in it can be.",
+    FindingKind.SEGMENT_SIZE: "A log file that is larger than any position that an index can hold.",
     FindingKind.PARTIAL_ENTRY: "A file of entries whose length is not a multiple of an entry's.",
     FindingKind.ZERO_ENTRIES: "Unused entries, all zeros, at the end of an index.",
     FindingKind.ENTRY_ORDER: "Entries that do not ascend.",

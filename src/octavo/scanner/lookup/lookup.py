@@ -173,7 +173,7 @@ class _Search:
         if entry.position == 0 or is_sound(entry, self._segment.base_offset, log, log.size()):
             return entry.position
         index = self._snapshot.files.path(self._segment, FileKind.OFFSET_INDEX)
-        sentence = f"no sound batch at position {entry.position}, read from the start of the segment instead"
+        sentence = f"no sound batch at position {entry.position}; reading from the start of the segment instead"
         self._notes.append(Note(str(index), sentence))
         return 0
 
