@@ -289,7 +289,7 @@ def test_all_topics_by_default_and_what_is_lost(tmp_path: Path) -> None:
     assert (planned.exit, done.exit) == (1, 1)
     assert planned.stderr == done.stderr
     summary = "864 batches, 204413 bytes (199.6 KiB) of 11 partitions of 8 topics"
-    lost = "lost: crash.compacted-0 offsets 250–255"
+    lost = "lost: crash.compacted-0 offsets 250–255, crash.prealloc-0 offsets 2013–2016"
     assert planned.stdout.splitlines()[-1] == f"{summary} would be copied; {lost}"
     assert done.stdout.splitlines()[-1] == f"{summary} copied; {lost}"
     topics = {row["topic"] for row in map(json.loads, octavo("topics", str(target), "--json").stdout.splitlines())}
@@ -305,6 +305,17 @@ def test_offsets_that_only_compaction_removed_are_not_lost(tmp_path: Path) -> No
     write_segment(tmp_path / "source" / "t-0", 30, batch(30))
     run = octavo("copy", str(tmp_path / "source"), str(tmp_path / "target"), "--json")
     assert json.loads(run.stdout)["lostOffsets"] == [[6, 13], [21, 29]]
+
+
+def test_damage_that_ends_a_log_is_lost(tmp_path: Path) -> None:
+    damaged = bytearray(batch(1, 3))
+    damaged[-1] ^= 1
+    source, line = tmp_path / "source", ("copy", str(tmp_path / "source"), str(tmp_path / "target"), "--dry-run")
+    write_segment(source / "t-0", 0, batch(0), bytes(damaged))
+    assert octavo(*line).stdout.endswith("lost: t-0 offsets 1–3\n")
+    write_segment(source / "t-0", 0, batch(0), tail=b"no batch, and nothing says what it was " * 3)
+    run = octavo(*line)
+    assert (run.exit, run.stdout.splitlines()[-1].rpartition("; ")[2]) == (1, "lost: unknown offsets, see the notes")
 
 
 def test_topics_by_a_pattern(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.sound import unreadable
 from octavo.format.names import TopicPartition
 from octavo.jobs.copy_start import copy_start_offset
+from octavo.jobs.losses import after_log_end
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL
 from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.lookup.bounds import OffsetRange
@@ -130,7 +131,7 @@ def run(
             copying.take(chunk, part.end_offset)
             progress(int(chunk.table["size"].sum(dtype=np.int64)))
     if not is_ending():
-        copying.finish(source.log_end_offset)
+        copying.finish(source)
     if not dry_run:
         advance_log_start(log, min(source.log_start_offset, log.log_end_offset))
     copied.damage_count, copied.notes = findings.damage_count, findings.notes
@@ -175,10 +176,13 @@ class _Copying:
             self.copied.lost.append(OffsetRange(self.copied.end_offset, offset))
         self.is_after_damage = False
 
-    def finish(self, end_offset: int) -> None:
-        """Note what is missing at the source's end."""
+    def finish(self, source: PartitionSnapshot) -> None:
+        """Note what is missing at the source's end, and what damage after it held."""
         self._notice_damage()
-        self._note_loss_up_to(end_offset)
+        self._note_loss_up_to(source.log_end_offset)
+        last = after_log_end(source).last_offset
+        if last is not None and last >= source.log_end_offset:
+            self.copied.lost.append(OffsetRange(source.log_end_offset, last + 1))
 
     def _notice_damage(self) -> None:
         """Notice what the source reported between two chunks."""

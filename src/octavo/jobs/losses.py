@@ -16,7 +16,9 @@ from octavo.kernels.layout import BATCH_FIELDS, BATCH_HEADER, BATCH_OVERHEAD, CO
 from octavo.scanner.damage.resync import are_zeros
 from octavo.scanner.damage.salvage import Gap, walk_past
 from octavo.scanner.findings import ScanFindings
+from octavo.scanner.partition.snapshot import PartitionSnapshot
 from octavo.scanner.places.location import LOCAL, Location, ReadableFile, read_fully
+from octavo.scanner.places.segment_log import follow
 from octavo.storage.partition_log import PartitionLog
 
 _BEYOND = 1 << 62
@@ -84,6 +86,16 @@ def from_offset(log: PartitionLog, offset: int) -> LostPart:
     for part in losses.by_path.values():
         lost.add(part)
     return lost
+
+
+def after_log_end(source: PartitionSnapshot) -> LostPart:
+    """What lies after the log's end if damage ended the log; nothing if only what was being written does."""
+    tail = source.tail
+    if tail is None or not tail.is_damaged:
+        return LostPart()
+    segment = source.segments[-1]
+    with follow(source.files.path(segment)) as log:
+        return look_at(log, tail.position, tail.size, segment.base_offset)
 
 
 def look_at(log: ReadableFile, start: int, end: int, base_offset: int) -> LostPart:

@@ -144,6 +144,7 @@ def _summary(done: Sequence[tuple[CopyTask, Copied]], *, dry_run: bool) -> str:
     where = f"{many(len(done), 'partition')} of {many(len(topics), 'topic')}"
     parts = [(task.topic_partition, part) for task, copied in done for part in copied.lost]
     lost = [f"{name} {offsets_text(part.start, part.end - 1)}" for name, part in parts]
-    named = ", ".join(lost[:_MOST_LOSSES]) or "nothing"
+    is_damaged = any(copied.damage_count for _, copied in done)
+    named = ", ".join(lost[:_MOST_LOSSES]) or ("unknown offsets, see the notes" if is_damaged else "nothing")
     more = f" and {len(lost) - _MOST_LOSSES} more" if len(lost) > _MOST_LOSSES else ""
     return f"{batches}, {size} of {where} {'would be ' if dry_run else ''}copied; lost: {named}{more}"
