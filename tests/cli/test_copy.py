@@ -203,6 +203,7 @@ def test_a_batch_that_no_segment_holds_ends_its_partition_alone(tmp_path: Path) 
     assert run.exit == 1
     assert run.stderr == f"octavo: t-0: a set of {len(batch(0, 50))} bytes, expected at most segment.bytes, 1000\n"
     assert run.stdout.startswith("t-1: 1 batch,")
+    assert run.stdout.endswith("; lost: nothing; failed: t-0\n")
 
 
 def test_a_destination_that_reaches_further_or_ends_before_the_source_starts(tmp_path: Path) -> None:

@@ -133,6 +133,12 @@ def test_wrong_usage_is_one_sentence_and_2(arguments: tuple[str, ...]) -> None:
     [
         (("topcs",), "No such command 'topcs' (did you mean topics?); see `octavo --help`"),
         (("topics", "--tpic", "a"), "No such option '--tpic' (did you mean --topic?); see `octavo topics --help`"),
+        (("cat", "-t", "a"), "No such option '-t' (did you mean --topic?); see `octavo cat --help`"),
+        (("produce", "-o", "1"), "No such option '-o'; see `octavo produce --help`"),
+        (
+            ("completion",),
+            "Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish; see `octavo completion --help`",
+        ),
     ],
 )
 def test_of_a_wrong_name_the_nearest_is_told(arguments: tuple[str, ...], sentence: str) -> None:
@@ -164,7 +170,7 @@ def test_every_command_says_what_is_missing(name: str) -> None:
 def test_a_folder_without_partitions_is_told(name: str, tmp_path: Path) -> None:
     (tmp_path / "disk1").mkdir()
     run = in_process(name, str(tmp_path))
-    told = "no partition found, expected folders named <topic>-<partition>"
+    told = "no partitions here; a log directory has folders such as orders-0, for partition 0 of topic orders"
     assert run.stderr == f"octavo: {tmp_path}: {told}\n"
 
 
@@ -248,6 +254,8 @@ def test_a_full_disk_is_one_sentence(driver: Path) -> None:
 
 @pytest.mark.parametrize("line", ["try json", "config", "cat ."])
 def test_a_closed_stdout_is_not_a_failure(driver: Path, line: str, tmp_path: Path) -> None:
+    (tmp_path / "orders-0").mkdir()
+    (tmp_path / "orders-0" / "00000000000000000000.log").touch()
     words = ["/bin/sh", "-c", f'"$0" "$1" {line} >&-', sys.executable, str(driver)]
     done = subprocess.run(words, capture_output=True, check=False, cwd=tmp_path)
     assert done.returncode == 0

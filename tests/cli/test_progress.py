@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from octavo.cli import progress
@@ -33,3 +35,11 @@ def test_short_work_shows_none(capsys: pytest.CaptureFixture[str], monkeypatch: 
     with progress.progress_bar("counting", 100) as advance:
         advance(100)
     assert capsys.readouterr().err == ""
+
+
+def test_a_line_and_its_break_are_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a line that another thread prints at the same moment would get between them."""
+    stream, written = io.StringIO(), list[str]()
+    monkeypatch.setattr(stream, "write", written.append)
+    progress.print_line("t-0: 1 batch", stream)
+    assert written[0] == "t-0: 1 batch\n"

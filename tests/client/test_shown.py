@@ -25,6 +25,7 @@ def test_a_log_dir_and_its_clients(store: Store) -> None:
     assert repr(consumer) == "<Consumer of group g: no partitions yet>"
     assert len(list(consumer)) == 1
     assert repr(consumer) == "<Consumer of group g: orders-0, orders-1, orders-2>"
+    assert octavo.scan(store.logs.paths, "orders").count() == 1
     html = store.logs._repr_html_()
     assert "<tr><td>orders</td><td>3</td><td>2</td><td>2.1 KiB</td></tr>" in html  # a record and a marker
     store.logs.close()

@@ -127,3 +127,15 @@ HINTS = {
     "tail": "cat --tail N --follow",
     "write": "produce",
 }
+
+# What kcat, head, tail and others call options: the first one that a command has is meant.
+LETTERS = {
+    "-c": ("--max-messages", "--config"),
+    "-f": ("--follow", "--file", "--format"),
+    "-g": ("--group", "--grep"),
+    "-k": ("--key",),
+    "-n": ("--max-messages", "--dry-run"),
+    "-o": ("--offset", "--output"),
+    "-p": ("--partition", "--partitions"),
+    "-t": ("--topic",),
+}

@@ -110,6 +110,15 @@ def _problem(error: click.UsageError) -> str:
         if command in HINTS:
             return f"{error.message.rstrip('.')}; `octavo {HINTS[command]}` does that"
         return error.message.rstrip(".") + did_you_mean(command, COMMANDS)
-    if near := getattr(error, "possibilities", None):
+    if near := getattr(error, "possibilities", None) or _long_form(error):
         return f"{error.message.rstrip('.')} (did you mean {near[0]}?)"
-    return error.format_message().rstrip(".")
+    return " ".join(error.format_message().split()).rstrip(".")  # click lists choices on lines of their own
+
+
+def _long_form(error: click.UsageError) -> list[str]:
+    """The command's option that other tools call so, if an unknown option is a single letter."""
+    from octavo.cli.examples import LETTERS
+
+    meant = LETTERS.get(getattr(error, "option_name", ""), ())
+    there = {name for option in error.ctx.command.params for name in option.opts} if error.ctx else set()
+    return [name for name in meant if name in there]

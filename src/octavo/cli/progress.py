@@ -38,7 +38,8 @@ def progress_bar(label: str, total_bytes: int) -> Iterator[Progress]:
 def print_line(line: str, stream: TextIO) -> None:
     """Print a line, above the bar if one is shown on the same terminal."""
     if not (_bars and _is_terminal_of_bars(stream) and _bars[-1].print_above(line)):
-        print(line, file=stream)
+        # print() writes its `end` separately, and another thread's line may come between.
+        print(f"{line}\n", end="", file=stream)
 
 
 class _Bar:

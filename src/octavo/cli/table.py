@@ -39,8 +39,9 @@ def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
         excess = _total(widths, kept) - room
         widths[0] = max(min(widths[0], _NARROWEST), widths[0] - max(excess, 0))
         if hidden := [column.name for slot, column in enumerate(columns) if slot not in kept]:
-            columns_hidden = f"{len(hidden)} column{'s' * (len(hidden) > 1)} hidden, since the terminal is too narrow"
-            print(f"octavo: {columns_hidden}: {', '.join(hidden)}; --json has them", file=sys.stderr)
+            noun, pronoun = ("columns", "them") if len(hidden) > 1 else ("column", "it")
+            columns_hidden = f"{len(hidden)} {noun} hidden, since the terminal is too narrow"
+            print(f"octavo: {columns_hidden}: {', '.join(hidden)}; --json has {pronoun}", file=sys.stderr)
     for row in cells:
         line = _GAP.join(_cell(row[slot], widths[slot], columns[slot].right) for slot in kept)
         print(line.rstrip())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from octavo.client.clients import Clients, Closeable
@@ -75,7 +76,12 @@ class LogDir(LogManager):
         return table(repr(self), ["topic", "partitions", "offsets", "size"], rows)
 
     def _places(self) -> str:
-        return some(root.path for root in getattr(self, "roots", ()))
+        return some(self.paths)
+
+    @property
+    def paths(self) -> list[Path]:
+        """The directories, as `octavo.scan` takes them."""
+        return [root.path for root in getattr(self, "roots", ())]
 
     def producer(
         self,

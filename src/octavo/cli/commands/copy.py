@@ -13,7 +13,7 @@ from octavo.cli.options import config_option, echo, include_option, json_option,
 from octavo.cli.owner import Ownership, offsets_text, owned, warnings_on_stderr
 from octavo.cli.progress import progress_bar
 from octavo.errors import OctavoError, ScanError
-from octavo.format.names import CLUSTER_METADATA_TOPIC
+from octavo.format.names import CLUSTER_METADATA_TOPIC, TopicPartition
 from octavo.jobs import copy as job
 from octavo.jobs.copy import Copied, CopyTask
 from octavo.jobs.copy_target import check_target
@@ -23,7 +23,7 @@ from octavo.scanner.places.selection import TopicSelection
 from octavo.storage.log_manager import LogManager
 from octavo.system.runner import Progress, ThreadRunner
 
-_MOST_LOSSES = 10  # named in the summary
+_MOST_LOSSES = 10  # named in the summary; of failed partitions too
 
 
 @declare("copy")
@@ -69,7 +69,7 @@ def command(
     tasks = job.plan(log_dirs.partitions.values(), known)
     names = sorted({task.topic_partition.topic for task in tasks})
     done: list[tuple[CopyTask, Copied]] = []
-    problems, runner = len(log_dirs.unreadable()), ThreadRunner()
+    problems, runner, failed = 0, ThreadRunner(), list(log_dirs.unreadable())
     with owned([target], Ownership(only=names, create=True, dry_run=dry_run)) as logs:
         for topic in names:
             own = {} if topic in logs.topics else known.inherited(topic)
@@ -80,7 +80,7 @@ def command(
                 try:
                     copied = outcome.get()
                 except OctavoError as error:
-                    problems += 1
+                    failed.append(outcome.task.topic_partition)
                     echo(f"octavo: {outcome.task.topic_partition}: {error}", err=True)
                     continue
                 problems += copied.damage_count
@@ -88,8 +88,8 @@ def command(
                 say_notes(copied.notes)
                 _print(outcome.task, copied, logs, as_json=as_json, dry_run=dry_run)
     if done and not as_json:
-        echo(_summary(done, dry_run=dry_run))
-    return 1 if problems else 0
+        echo(_summary(done, failed, dry_run=dry_run))
+    return 1 if problems or failed else 0
 
 
 def _listed(source: str, topics: Sequence[str], include: re.Pattern[str] | None) -> LogDirs:
@@ -137,7 +137,7 @@ def _print(task: CopyTask, copied: Copied, logs: LogManager, *, as_json: bool, d
     echo(f"{name}: {found}{end}")
 
 
-def _summary(done: Sequence[tuple[CopyTask, Copied]], *, dry_run: bool) -> str:
+def _summary(done: Sequence[tuple[CopyTask, Copied]], failed: Sequence[TopicPartition], *, dry_run: bool) -> str:
     batches = many(sum(copied.batches for _, copied in done), "batch", "batches")
     size = many(sum(copied.size for _, copied in done), "byte")
     topics = {task.topic_partition.topic for task, _ in done}
@@ -145,6 +145,11 @@ def _summary(done: Sequence[tuple[CopyTask, Copied]], *, dry_run: bool) -> str:
     parts = [(task.topic_partition, part) for task, copied in done for part in copied.lost]
     lost = [f"{name} {offsets_text(part.start, part.end - 1)}" for name, part in parts]
     is_damaged = any(copied.damage_count for _, copied in done)
-    named = ", ".join(lost[:_MOST_LOSSES]) or ("unknown offsets, see the notes" if is_damaged else "nothing")
-    more = f" and {len(lost) - _MOST_LOSSES} more" if len(lost) > _MOST_LOSSES else ""
-    return f"{batches}, {size} of {where} {'would be ' if dry_run else ''}copied; lost: {named}{more}"
+    named = _some(lost) or ("unknown offsets, see the notes" if is_damaged else "nothing")
+    incomplete = f"; failed: {_some([*map(str, sorted(failed))])}" if failed else ""
+    return f"{batches}, {size} of {where} {'would be ' if dry_run else ''}copied; lost: {named}{incomplete}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_LOSSES} more" if len(names) > _MOST_LOSSES else ""
+    return ", ".join(names[:_MOST_LOSSES]) + more

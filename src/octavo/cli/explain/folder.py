@@ -13,6 +13,7 @@ from octavo.format.names import (
     LOG_START_OFFSET_CHECKPOINT,
     META_PROPERTIES,
     PARTITION_METADATA,
+    PRODUCER_ID_STORE,
     QUORUM_STATE,
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
@@ -48,6 +49,7 @@ _NAMED = {
     CLEANER_OFFSET_CHECKPOINT: "up to which offset each log was compacted",
     CLEAN_SHUTDOWN: "all logs were closed before the broker ended",
     LOCK: "held while a broker or a writing command runs",
+    PRODUCER_ID_STORE: "where the next ids of octavo's producers begin",
     TOPIC_STORE: "ids and configs of topics that octavo created",
 }
 
