@@ -42,7 +42,7 @@ def test_the_kernels_are_those_that_were_built(tmp_path: Path) -> None:
 def test_missing_kernels_are_reported_with_what_to_do(folder: Path) -> None:
     said = run(COMMAND, "topics", "logs", folder=folder).stderr
     assert "install gcc" in said
-    assert "pip install --force-reinstall --no-cache-dir octavo" in said
+    assert "repeat `pip install` with --force-reinstall --no-cache-dir" in said
 
 
 def test_topics(folder: Path) -> None:

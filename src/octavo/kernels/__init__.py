@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 TWIN_NOTICE = (
     "octavo: running on plain Python, slowly: no C compiler was found at installation. "
-    "To get the compiled kernels, install gcc, then `pip install --force-reinstall --no-cache-dir octavo`"
+    "To get the compiled kernels, install gcc, then repeat `pip install` with --force-reinstall --no-cache-dir"
 )
 
 _compiled = os.environ.get("OCTAVO_KERNELS") != "reference"
