@@ -145,7 +145,7 @@ def test_small_segments_take_what_fits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "error", "words"),
     [
-        (pa.table({"colour": ["red"]}), EncodingError, "column 'colour' is not one of a record"),
+        (pa.table({"colour": ["red"]}), EncodingError, "column 'colour' is not a column of records"),
         (5, EncodingError, "int is not Arrow data"),
         (pa.table({"value": ["v"], "timestamp": [-7]}), EncodingError, "timestamp -7, expected 0 or more"),
         (pa.table({"value": ["v"]}), InvalidBatchError, "key"),

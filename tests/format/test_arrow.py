@@ -98,7 +98,7 @@ def test_rows_without_offset_and_timestamp_count_from_zero_and_have_none() -> No
 @pytest.mark.parametrize(
     ("columns", "problem"),
     [
-        ({"valeu": [b"x"]}, "column 'valeu' is not one of a record"),
+        ({"valeu": [b"x"]}, "column 'valeu' is not a column of records"),
         ({"offset": pa.array([None], pa.int64())}, "1 nulls in a column of offsets or timestamps"),
         ({"headers": [[{"key": None, "value": b""}]]}, "1 headers without a key"),
     ],
