@@ -52,7 +52,10 @@ def test_consumer_properties(store: Path) -> None:
         (["--include", "t", "--partition", "0"], "needs exactly one --topic"),
         (["--include", "("], "'--include': '(' is not a regular expression"),
         (["--topic", "t", "--offset", "0"], "--offset needs --partition"),
-        (["--topic", "t", "--partition", "0", "--offset", "earliest", "--from-beginning"], "excludes --from-beginning"),
+        (
+            ["--topic", "t", "--partition", "0", "--offset", "earliest", "--from-beginning"],
+            "used with --from-beginning",
+        ),
         (
             ["--topic", "t", "--partition", "0", "--offset", "-1"],
             "'-1' is not an offset, expected a number, earliest or",

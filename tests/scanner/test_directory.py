@@ -184,7 +184,7 @@ def test_a_place_that_is_given_twice_is_read_once(logs: Path, tmp_path: Path) ->
     link.symlink_to(logs)
     found = open_log_dirs([logs, f"{logs}/", link, f"file://{logs}"])
     assert [str(directory.place) for directory in found.directories] == [str(logs)]
-    assert not [note for note in found.notes if "found again" in note.sentence]
+    assert not [note for note in found.notes if "is also in" in note.sentence]
 
 
 def test_a_folder_whose_name_is_not_ascii_is_not_a_partition(logs: Path) -> None:
