@@ -188,3 +188,15 @@ def test_with_the_scheduler_of_a_program(tmp_path: Path) -> None:
             producer.send("t", str(number))
             assert [record.value for record in consumer] == [str(number).encode()]
             assert octavo.scan(tmp_path, columns=["offset"]).to_table().num_rows == number + 1
+
+
+def test_a_scan_leaves_the_producers_of_other_directories_alone(tmp_path: Path) -> None:
+    with octavo.LogDir(tmp_path / "a", create=True) as one, octavo.LogDir(tmp_path / "b", create=True) as other:
+        one.create_topic("t", 1)
+        other.create_topic("t", 1)
+        one.producer(linger_ms=60_000).send("t", b"x")
+        held = other.producer(linger_ms=60_000).send("t", b"y")
+        assert octavo.scan(tmp_path / "a").count() == 1
+        assert not held.done()
+        assert octavo.scan(tmp_path / "b" / "t-0").count() == 1
+        assert held.done()

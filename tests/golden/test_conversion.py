@@ -52,8 +52,8 @@ def test_up_keeps_offsets_timestamps_keys_and_values(archive: str) -> None:
             rewritten = rewrite_as_v2(whole)
             assert {header.magic for header, _ in unpacked(rewritten)} == {2}
             assert records_of(rewritten) == records_of(whole)
-            expected = TimestampType.CREATE_TIME if magic == 0 else None
-            assert types_of(rewritten) == [expected or header.timestamp_type for header, _ in stored]
+            kept = [TimestampType.CREATE_TIME if magic == 0 else header.timestamp_type for header, _ in stored]
+            assert types_of(rewritten) == kept
             for header, data in stored:
                 header_2, records_2 = decode_batch(up_convert(data, 2))
                 assert (header_2.magic, header_2.codec_id) == (2, header.codec_id)

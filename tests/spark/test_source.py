@@ -170,6 +170,7 @@ def test_the_format_can_be_registered_by_hand(spark: SparkSession, logs: Path) -
 
 def test_an_empty_topic_has_no_rows(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "logs" / "orders-0").mkdir(parents=True)
+    (tmp_path / "logs" / "orders-0" / f"{0:020}.log").touch()
     assert read(spark, tmp_path / "logs").collect() == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from octavo.scanner.lookup.bounds import Bounds, Offsets, Timestamp, resolve, to
 from octavo.scanner.partition.snapshot import look_at, relisted, retrying, until_settled
 from octavo.scanner.partition.transactions import read_transactions
 from octavo.scanner.places.files import PartitionFiles
+from octavo.scanner.places.location import Location
 from octavo.scanner.places.root import Root
 from octavo.scanner.places.selection import Topics, TopicSelection
 from octavo.scanner.reading.plan import SPLIT_BYTES, ReadTask, RecordFilter, plan_partition
@@ -118,7 +120,8 @@ def scan(
         None if to_timestamp is None else to_milliseconds(to_timestamp),
     )
     selection = TopicSelection.of(topics, partitions)
-    write_held()
+    paths = [paths] if isinstance(paths, str | os.PathLike | Location) else list(paths)
+    write_held(place.path if isinstance(place, Location) else place for place in paths)
     log_dirs = open_log_dirs(paths, selection.wants)
     unreadable = log_dirs.unreadable()
     selection.check(log_dirs.names(), log_dirs.shown())
@@ -200,7 +203,7 @@ class Scan:
 
     @cached_property
     def _tasks(self) -> list[ReadTask]:
-        write_held()
+        write_held(one.root.location.path for one in self._partitions)
         roots = {id(files.root): files.root for files in self._partitions}.values()
 
         def plan_all(again: bool) -> tuple[list[_Planned], Iterable[Root]]:

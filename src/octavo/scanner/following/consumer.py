@@ -15,7 +15,6 @@ from octavo.format.names import TopicPartition
 from octavo.scanner.following.collect import Collector
 from octavo.scanner.following.followed import Followed
 from octavo.scanner.reading.records import ConsumerRecord
-from octavo.system.held_records import write_held
 from octavo.system.shown import some
 
 Partition = TopicPartition | tuple[str, int]
@@ -69,11 +68,15 @@ class ScanConsumer:
         if self.is_closed:
             raise IllegalStateError("the consumer is closed")
         end = _end(timeout_ms)
-        write_held()
+        self._write_held()
         while True:
             collected = self._collector.collect(self._limit if max_records is None else max_records)
             if collected.records or not self._wait(end):
                 return collected.hand_out()
+
+    def _write_held(self) -> None:
+        for partition in self._partitions.values():
+            partition.write_held()
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Yield one record after the other; ends after consumer_timeout_ms without a new one."""
@@ -82,7 +85,7 @@ class ScanConsumer:
         while not self.is_closed:
             is_last_look = end is not None and time.monotonic() >= end
             if found or is_last_look:  # not while it waits: linger.ms counts then
-                write_held()
+                self._write_held()
             found = False
             for partition in self._collector.in_turn():
                 records, position = partition.take(self._limit)

@@ -66,13 +66,17 @@ class Followed:
         """Move on: everything before the offset has been returned."""
         self.position = offset
 
+    def write_held(self) -> None:
+        """Let producers of this process append what they hold back for the partition's directory."""
+        write_held([self._files.root.location.path])
+
     def reach(self) -> OffsetRange:
         """Where the partition begins and ends for this reader."""
 
         def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> OffsetRange:
             return OffsetRange(snapshot.log_start_offset, self._end_of(snapshot, transactions))
 
-        write_held()
+        self.write_held()
         return self._look(look)
 
     def first_from(self, timestamp: int) -> int | None:
@@ -82,7 +86,7 @@ class Followed:
             offset = first_offset_from(snapshot, timestamp, self._findings.notes)
             return None if offset is None or offset >= self._end_of(snapshot, transactions) else offset
 
-        write_held()
+        self.write_held()
         return self._look(look)
 
     def begin(self) -> int:
@@ -95,7 +99,7 @@ class Followed:
                     return self._end_of(snapshot, transactions)
                 return min(resolve(bounds, snapshot, transactions).start, self._end_of(snapshot, transactions))
 
-            write_held()
+            self.write_held()
             self.position = self._look(look)
         return self.position
 
