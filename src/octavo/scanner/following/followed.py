@@ -148,7 +148,7 @@ class Followed:
         if self._reading.reset == "none":
             raise OffsetOutOfRangeError(position, start, snapshot.log_end_offset)
         resumed = start if self._reading.reset == "earliest" else end
-        sentence = f"offset {position} is out of range: the log holds {start} to {end}; read from {resumed} on"
+        sentence = f"offset {position} is out of range: the log holds {start} to {end}; reading from {resumed} on"
         self._findings.loss(snapshot.files.location, sentence)
         return resumed
 
