@@ -26,7 +26,8 @@ step() { printf '[%3d s] %s\n' "$SECONDS" "$1"; }
 
 # One line for each package that pip downloads or takes from its cache: name, version, size.
 packages='/^ *(Downloading|Using cached) / && !/[.]metadata/ {
-    size = $(NF - 1) " " $NF; file = $(NF - 2); sub(".*/", "", file); split(file, part, "-"); sub("[.](whl|zip|tar.*)$", "", part[2])
+    size = /[)]$/ ? $(NF - 1) " " $NF : ""; file = size ? $(NF - 2) : $NF # a wheel that pip built itself has no size
+    sub(".*/", "", file); split(file, part, "-"); sub("[.](whl|zip|tar.*)$", "", part[2])
     printf "            %s %s %s\n", part[1], part[2], size; fflush()
 }'
 install() {
