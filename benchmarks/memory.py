@@ -13,10 +13,10 @@ GROWTH_LIMIT_MB = 16.0
 _OPENED = """
 import sys
 from benchmarks.memory import resident_kb
-from benchmarks.storing import LogDir, many_partitions
-root = many_partitions(float(sys.argv[1]))
+from benchmarks.storing import LogManager, many_partitions
+root = many_partitions()
 before = resident_kb()
-with LogDir(root, background=False) as logs:
+with LogManager(root, background=False) as logs:
     print((resident_kb() - before) / len(logs.logs))
 """
 
