@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from octavo.client.log_dir import LogDir
-from octavo.coordinator.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from octavo.errors import KafkaError, UnknownTopicOrPartitionError
 from octavo.format.kafka_uuid import ZERO_UUID
-from octavo.format.names import TopicPartition
+from octavo.format.names import INTERNAL_TOPICS, TopicPartition
 from octavo.storage.partition_log import PartitionLog
-
-INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, "__share_group_state"})
 
 
 class UnknownTopicIdError(KafkaError, kafka_name="UnknownTopicIdException", error="UNKNOWN_TOPIC_ID", code=100):

@@ -110,7 +110,8 @@ class Connection(asyncio.BufferedProtocol):
                 self._is_busy = True
                 self._limits.release(self)
                 answer = self._dispatcher.answer(frame, self)
-                self._inbox.max_frame_bytes = self._most_frame_bytes()
+                if self.peer.login is not None:  # which may have succeeded just now
+                    self._inbox.max_frame_bytes = self._most_frame_bytes()
                 if isinstance(answer, list):
                     self._is_busy = not self._send(answer)
                     if not self._is_busy and self.peer.is_rejected:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from octavo.broker.catalog import INTERNAL_TOPICS, Topic
+from octavo.broker.catalog import Topic
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, code_of
 from octavo.broker.request import Answer, Later, Request
@@ -14,7 +14,7 @@ from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
 from octavo.format.kafka_uuid import ZERO_UUID
 from octavo.format.messages.schema import Row
-from octavo.format.names import topic_problem
+from octavo.format.names import INTERNAL_TOPICS, topic_problem
 from octavo.format.protocol.error_codes import ErrorCode
 
 IDS_FROM_VERSION = 12

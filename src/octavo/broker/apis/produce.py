@@ -18,6 +18,7 @@ from octavo.errors import (
 )
 from octavo.format.compression import Codec
 from octavo.format.messages.schema import Row
+from octavo.format.names import ADMIN_CLIENT_ID
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.kernels.layout import (
     BATCH_FIELDS,
@@ -31,7 +32,6 @@ from octavo.kernels.layout import (
 
 _IDS_FROM_VERSION = 13
 _ZSTD_FROM_VERSION = 7
-_ADMIN_CLIENT = "__admin_client"  # Kafka's tools, which write to its own topics
 _UP_TO_ATTRIBUTES = big_endian(dict(islice(BATCH_FIELDS.items(), 6)))
 # Kafka raises these before it looks at the log's start.
 _BEFORE_THE_LOG = CorruptBatchError, RecordTooLargeError, RecordBatchTooLargeError, KafkaStorageError
@@ -91,7 +91,7 @@ def _answer(request: Request, context: Context, topic: Row, row: Row, refusal: R
             found = context.topic(request.client, Operation.WRITE, topic["name"])
         log = found.log(row["index"])
         _check(request, row["records"])
-        if found.is_internal and request.client_id != _ADMIN_CLIENT:
+        if found.is_internal and request.client_id != ADMIN_CLIENT_ID:
             raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         log_start_offset = log.log_start_offset
         done = log.append_as_leader(row["records"], leader_epoch=log.leader_epoch)

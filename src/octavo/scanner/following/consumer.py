@@ -15,6 +15,7 @@ from octavo.format.names import TopicPartition
 from octavo.scanner.following.collect import Collector
 from octavo.scanner.following.followed import Followed
 from octavo.scanner.reading.records import ConsumerRecord
+from octavo.system.held_records import write_held
 from octavo.system.shown import some
 
 Partition = TopicPartition | tuple[str, int]
@@ -75,8 +76,7 @@ class ScanConsumer:
                 return collected.hand_out()
 
     def _write_held(self) -> None:
-        for partition in self._partitions.values():
-            partition.write_held()
+        write_held({partition.directory for partition in self._partitions.values()})
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Yield one record after the other; ends after consumer_timeout_ms without a new one."""

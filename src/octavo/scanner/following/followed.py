@@ -66,9 +66,10 @@ class Followed:
         """Move on: everything before the offset has been returned."""
         self.position = offset
 
-    def write_held(self) -> None:
-        """Let producers of this process append what they hold back for the partition's directory."""
-        write_held([self._files.root.location.path])
+    @property
+    def directory(self) -> str:
+        """The path of the log directory that the partition is in."""
+        return self._files.root.location.path
 
     def reach(self) -> OffsetRange:
         """Where the partition begins and ends for this reader."""
@@ -76,7 +77,7 @@ class Followed:
         def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> OffsetRange:
             return OffsetRange(snapshot.log_start_offset, self._end_of(snapshot, transactions))
 
-        self.write_held()
+        write_held([self.directory])
         return self._look(look)
 
     def first_from(self, timestamp: int) -> int | None:
@@ -86,7 +87,7 @@ class Followed:
             offset = first_offset_from(snapshot, timestamp, self._findings.notes)
             return None if offset is None or offset >= self._end_of(snapshot, transactions) else offset
 
-        self.write_held()
+        write_held([self.directory])
         return self._look(look)
 
     def begin(self) -> int:
@@ -99,7 +100,7 @@ class Followed:
                     return self._end_of(snapshot, transactions)
                 return min(resolve(bounds, snapshot, transactions).start, self._end_of(snapshot, transactions))
 
-            self.write_held()
+            write_held([self.directory])
             self.position = self._look(look)
         return self.position
 
