@@ -1,0 +1,45 @@
+"""What the state machines of coordinators ask for: records to write, replies to send, timers to set.
+
+A machine is a function (state, event, now) → (state, effects) without side effects. Its coordinator first writes the
+records; if that fails, it keeps the old state and tells the caller why. Then it adopts the new state, sets the timers and
+sends the replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+from octavo.format.messages.records import RecordType
+from octavo.format.messages.schema import Row
+
+
+class Write(NamedTuple):
+    """A record for the internal topic; without a value it is a tombstone. All writes of one event form one batch."""
+
+    kind: RecordType
+    key: Row
+    value: Row | None
+
+
+class Reply(NamedTuple):
+    """The answer to a request, which may have waited since an earlier event: `token` is what came with the request."""
+
+    token: Hashable
+    answer: Any
+
+
+class SetTimer(NamedTuple):
+    """Raise an event at a monotonic time in ms; this replaces an earlier timer of the same name."""
+
+    name: Hashable
+    at_ms: int
+
+
+class CancelTimer(NamedTuple):
+    """Drop a timer, if it is set."""
+
+    name: Hashable
+
+
+Effect = Write | Reply | SetTimer | CancelTimer
