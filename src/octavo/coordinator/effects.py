@@ -1,8 +1,8 @@
 """What the state machines of coordinators ask for: records to write, replies to send, timers to set.
 
 A machine is a function (state, event, now) → (state, effects) without side effects. Its coordinator first writes the
-records; if that fails, it keeps the old state and tells the caller why. Then it adopts the new state, sets the timers and
-sends the replies.
+records; if that fails, it keeps the old state and tells the caller why. Then it adopts the new state, sets the timers
+and sends the replies.
 """
 
 from __future__ import annotations
