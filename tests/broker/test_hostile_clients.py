@@ -21,6 +21,7 @@ from octavo.format.protocol.apis import (
     CREATE_TOPICS,
     DESCRIBE_TOPIC_PARTITIONS,
     FETCH,
+    INIT_PRODUCER_ID,
     METADATA,
     PRODUCE,
 )
@@ -102,7 +103,11 @@ def test_a_transaction_that_nobody_could_end_is_refused(client: RawClient, logs:
     records = batch("open", origin=Origin(producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True))
     answer = client.ask(PRODUCE, 9, {**produced("t", 0, records), "transactionalId": "x"})
     assert answer is not None
-    assert answer["responses"][0]["partitionResponses"][0]["errorCode"] == ErrorCode.INVALID_TXN_STATE
+    assert answer["responses"][0]["partitionResponses"][0]["errorCode"] == ErrorCode.NOT_ENOUGH_REPLICAS
+    client.ask(INIT_PRODUCER_ID, 4, {"transactionalId": "y", "transactionTimeoutMs": 1000})
+    answer = client.ask(PRODUCE, 9, {**produced("t", 0, records), "transactionalId": "x"})
+    assert answer is not None
+    assert answer["responses"][0]["partitionResponses"][0]["errorCode"] == ErrorCode.INVALID_PRODUCER_ID_MAPPING
     assert logs.log("t", 0).log_end_offset == 0
 
 
