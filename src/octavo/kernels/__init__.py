@@ -24,6 +24,7 @@ if _compiled and not TYPE_CHECKING:
         from octavo.kernels.compiled.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
         from octavo.kernels.compiled.index import index_batches
         from octavo.kernels.compiled.legacy import decode_messages
+        from octavo.kernels.compiled.messages import message_reader, message_writer
         from octavo.kernels.compiled.offset_map import find_offsets, map_batches, map_columns, settle_marks
         from octavo.kernels.compiled.replay import continues, replay
         from octavo.kernels.compiled.runs import encode_runs
@@ -43,6 +44,7 @@ if TYPE_CHECKING or not _compiled:
     from octavo.kernels.reference.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
     from octavo.kernels.reference.index import index_batches
     from octavo.kernels.reference.legacy import decode_messages
+    from octavo.kernels.reference.messages import message_reader, message_writer
     from octavo.kernels.reference.offset_map import find_offsets, map_batches, map_columns, settle_marks
     from octavo.kernels.reference.replay import continues, replay
     from octavo.kernels.reference.runs import encode_runs
@@ -77,6 +79,8 @@ __all__ = [
     "last_slot_up_to",
     "map_batches",
     "map_columns",
+    "message_reader",
+    "message_writer",
     "murmur2",
     "murmur2_column",
     "next_run",
