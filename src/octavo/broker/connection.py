@@ -129,6 +129,8 @@ class Connection(asyncio.BufferedProtocol):
             _log.exception("%s: closed, since its request could not be answered", self.peer.host)
             self._transport.abort()
             return
+        if self._transport.is_closing():
+            return  # what follows a rejected login is not looked at
         if self._is_busy:  # while a request waits, only reading shows that its client has gone
             self._set_reading(self._pending is not None and self._inbox.is_empty)
         else:
