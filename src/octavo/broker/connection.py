@@ -117,6 +117,8 @@ class Connection(asyncio.BufferedProtocol):
                 asyncio.get_running_loop().call_soon(self._work)
             self._send_answers()
             self._inbox.settle()
+            if self._transport.is_closing():
+                return  # what follows a rejected login is not looked at
             if self._is_busy:  # while a request waits, only reading shows that its client has gone
                 self._set_reading(self._pending is not None and self._inbox.is_empty)
             else:
