@@ -14,7 +14,7 @@ CONSTRUCTED = ("LogDir", "Broker")
 # Public for other parts of this package, not for users.
 HIDDEN = (
     *("check_complete", "check_configs", "check_topic", "close_first", "disown"),
-    *("future_and_stray", "make_missing", "ownership", "producer_ids", "write_held"),
+    *("future_and_stray", "make_dispatcher", "make_loop", "make_missing", "ownership", "producer_ids", "write_held"),
 )
 _SECTIONS = ("Args:", "Returns:", "Raises:", "Yields:")
 _ENTRY = re.compile(r"^    ([*\w]+): ")
