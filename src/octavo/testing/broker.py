@@ -31,7 +31,7 @@ class InstrumentedBroker(Broker):
 
     def __init__(self, logs: LogDir, clock: ShiftedClock, *, listen: str) -> None:
         self._clock = clock
-        self.faults = Faults()
+        self.faults = Faults(logs)
         self.journal = Journal(clock)
         super().__init__(logs, listen=listen)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
+from octavo.client.log_dir import LogDir
 from octavo.errors import did_you_mean
 from octavo.format.protocol.apis import APIS
 from octavo.system.signals import Signal
@@ -70,7 +71,8 @@ class Faults:
     method returns the `Fault`, which counts its hits. The oldest fault that matches a request hits it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, logs: LogDir) -> None:
+        self._logs = logs
         self._faults: tuple[Fault, ...] = ()
 
     def fail(
@@ -102,6 +104,10 @@ class Faults:
     ) -> Fault:  # fmt: skip
         """Handle the request that much later by the broker's clock; `kafka.clock.advance` shortens the wait."""
         return self._add(Delay(seconds), api, topic, group, client_id, times)
+
+    def fence(self, transactional_id: str) -> None:
+        """Take a transactional id over, as a second producer does: its producer is fenced, its transaction aborted."""
+        self._logs.producer(transactional_id=transactional_id).close()
 
     def clear(self) -> None:
         """End all faults."""
