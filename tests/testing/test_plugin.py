@@ -14,11 +14,9 @@ import pytest
 
 import octavo
 import octavo.testing.kafka
+from tests.testing.runs import LOADED, run
 
 pytest_plugins = "pytester"
-
-# The plugin is installed with the package; a checkout that was set up before it existed names it.
-LOADED = [] if entry_points(group="pytest11", name="octavo") else ["-p", "octavo.testing.plugin"]
 
 
 @pytest.fixture(autouse=True)
@@ -27,13 +25,6 @@ def same_source(monkeypatch: pytest.MonkeyPatch) -> None:
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     source = [str(Path(octavo.__file__).parents[1]), *(str(Path(path).absolute()) for path in given if path)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(source))
-
-
-def run(pytester: pytest.Pytester, text: str, *options: str, ini: str = "") -> pytest.RunResult:
-    """Run a test file in this process, which is faster."""
-    pytester.makepyfile(text)
-    pytester.makeini(f"[pytest]\naddopts = --strict-markers\n{ini}")
-    return pytester.runpytest_inprocess(*LOADED, "-p", "no:cacheprovider", *options)
 
 
 SLATES = """
