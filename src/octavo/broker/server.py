@@ -58,6 +58,10 @@ class Server:
         self._timer.cancel()
         for server in self._servers:
             server.close()
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Close all connections; clients can connect again."""
         for connection in self._limits.connections:
             connection.close()
 
