@@ -197,7 +197,9 @@ def test_commits(group: Group, twin: GroupTwin) -> None:
     def commit(member_id: str, epoch: int, *numbers: int, version: int = 9) -> None:
         rows = [{"partitionIndex": number, "committedOffset": 0, "committedMetadata": ""} for number in numbers]
         body = {
-            **{"groupId": group.group_id, "memberId": member_id, "generationIdOrMemberEpoch": epoch},
+            "groupId": group.group_id,
+            "memberId": member_id,
+            "generationIdOrMemberEpoch": epoch,
             "topics": [{"name": "t", "partitions": rows}],
         }
         twin.ask(apis.OFFSET_COMMIT, version, body)

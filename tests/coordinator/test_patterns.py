@@ -152,6 +152,5 @@ def test_patterns_that_take_other_engines_forever() -> None:
 
 
 def test_the_size_of_patterns_is_limited() -> None:
-    for expression in ("((a{0,100}){0,100}){0,100}", "(" * 2000 + ")" * 2000):
-        with pytest.raises(BadPatternError):
-            matching(NAMES, expression)
+    with pytest.raises(BadPatternError):
+        matching(NAMES, "((a{0,100}){0,100}){0,100}")
