@@ -21,6 +21,7 @@ from octavo.format.messages.schema import Row
 from octavo.format.names import ADMIN_CLIENT_ID
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.kernels.layout import (
+    ATTRIBUTES_POSITION,
     BATCH_FIELDS,
     BATCH_HEADER,
     BATCH_OVERHEAD,
@@ -59,8 +60,7 @@ def _refusal(body: Row) -> RequestError | None:
     transactional = {
         (header["producerId"], header["producerEpoch"])
         for topic in body["topicData"]
-        for header in map(_header, topic["partitionData"])
-        if header is not None and header["attributes"] & TRANSACTIONAL
+        for header in [_header(row) for row in topic["partitionData"] if _is_transactional(row["records"])]
     }
     if transactional and body["transactionalId"] is None:
         return RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -71,12 +71,15 @@ def _refusal(body: Row) -> RequestError | None:
     return None
 
 
-def _header(row: Row) -> Row | None:
-    """The header of a partition's batch; None if the batch is too short to have one."""
-    records = row["records"]
+def _is_transactional(records: memoryview | None) -> bool:
     if records is None or len(records) < BATCH_OVERHEAD:
-        return None
-    return dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(records), strict=True))
+        return False
+    return bool(records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL)
+
+
+def _header(row: Row) -> Row:
+    """The header of a partition's batch."""
+    return dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(row["records"]), strict=True))
 
 
 def _answer(request: Request, context: Context, topic: Row, row: Row, refusal: RequestError | None) -> Row:
