@@ -25,6 +25,7 @@ from octavo.format.messages.schema import Row
 from octavo.format.names import ADMIN_CLIENT_ID, TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.kernels.layout import (
+    ATTRIBUTES_POSITION,
     BATCH_FIELDS,
     BATCH_HEADER,
     BATCH_OVERHEAD,
@@ -65,8 +66,7 @@ def _refusal(request: Request, context: Context) -> RequestError | None:
     transactional = {
         (header["producerId"], header["producerEpoch"])
         for topic in body["topicData"]
-        for header in map(_header, topic["partitionData"])
-        if header is not None and header["attributes"] & TRANSACTIONAL
+        for header in [_header(row) for row in topic["partitionData"] if _is_transactional(row["records"])]
     }
     transactional_id = body["transactionalId"]
     if transactional and (
@@ -86,13 +86,12 @@ def _transactional_batches(request: Request, context: Context) -> Batches:
     found = {}
     for topic in request.body["topicData"]:
         for row in topic["partitionData"]:
-            header = _header(row)
-            if header is None or not header["attributes"] & TRANSACTIONAL:
+            if not _is_transactional(row["records"]):
                 continue
             with suppress(OctavoError):
                 target = _topic(request, context, topic)
                 _check(request, row["records"])
-                found[TopicPartition(target.name, row["index"])] = target.log(row["index"]), header
+                found[TopicPartition(target.name, row["index"])] = target.log(row["index"]), _header(row)
     return found
 
 
@@ -102,12 +101,15 @@ def _topic(request: Request, context: Context, topic: Row) -> Topic:
     return context.topic(request.client, Operation.WRITE, topic["name"])
 
 
-def _header(row: Row) -> Row | None:
-    """The header of a partition's batch; None if the batch is too short to have one."""
-    records = row["records"]
+def _is_transactional(records: memoryview | None) -> bool:
     if records is None or len(records) < BATCH_OVERHEAD:
-        return None
-    return dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(records), strict=True))
+        return False
+    return bool(records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL)
+
+
+def _header(row: Row) -> Row:
+    """The header of a partition's batch."""
+    return dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(row["records"]), strict=True))
 
 
 def _answer(
