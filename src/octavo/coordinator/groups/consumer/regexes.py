@@ -44,7 +44,7 @@ def note_regex(change: Transition, known: Member, member: Member) -> RegexChange
 
 def _check(regex: str) -> None:
     try:
-        matching((), regex)
+        matching([""], regex)
     except BadPatternError as error:
         raise RequestError(
             ErrorCode.INVALID_REGULAR_EXPRESSION,
