@@ -16,7 +16,7 @@ from octavo.client.producer.encode import Headers
 from octavo.config import Given
 from octavo.testing.clock import BrokerClock
 from octavo.testing.faults import Faults
-from octavo.testing.groups import Group, described_groups
+from octavo.testing.groups import GroupView, described_groups
 from octavo.testing.journal import JournalEntry
 from octavo.testing.slate import Slate
 
@@ -144,7 +144,7 @@ class Kafka:
             return found.to_pandas()
         raise ValueError(f"as_ is {as_!r}; give list, 'arrow' or 'pandas'")
 
-    def groups(self) -> dict[str, Group]:
+    def groups(self) -> dict[str, GroupView]:
         """The consumer groups by name: state, members, committed offsets, lag."""
         return described_groups(list(self.logs.paths))
 
