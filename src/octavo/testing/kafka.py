@@ -48,7 +48,7 @@ class Kafka:
         path: str | Path | None = None,
     ) -> None:
         self._configs = dict(configs or {})
-        self._is_temporary = path is None
+        self.is_temporary = path is None  # whether the log directory is removed at the close
         self._base = Path(tempfile.mkdtemp(prefix="octavo-")) if path is None else Path(path)
         self._numbers = itertools.count(1)
         self._is_closed = False
@@ -182,7 +182,7 @@ class Kafka:
         self._slate.close()
 
     def _remove(self) -> None:
-        if self._is_temporary:
+        if self.is_temporary:
             shutil.rmtree(self._base, ignore_errors=True)
 
     def __repr__(self) -> str:
