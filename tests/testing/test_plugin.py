@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -157,6 +158,29 @@ def test_the_directory_of_a_failed_test_is_kept_and_named(pytester: pytest.Pytes
     assert (kept / ".kafka_cleanshutdown").exists()
     kept_bases = [path.parent for path in base.glob("kafka*/logs") if not path.parent.is_symlink()]
     assert kept_bases == [kept.parent]
+
+
+def test_the_directory_of_a_broker_that_a_test_made_itself_is_kept_too(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+        import pytest
+        from octavo.testing import Kafka
+
+        @pytest.fixture
+        def mine():
+            with Kafka() as kafka:
+                yield kafka
+
+        def test_fails(mine):
+            mine.produce("orders", "a coffee")
+            assert False
+        """,
+    )
+    found = re.search(r"is kept: (.*)", result.stdout.str())
+    assert found is not None
+    assert octavo.scan(found[1]).count() == 1
+    shutil.rmtree(Path(found[1]).parent)
 
 
 def test_nothing_is_said_about_a_test_that_passes_or_has_no_broker(pytester: pytest.Pytester) -> None:

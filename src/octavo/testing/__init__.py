@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from octavo.testing.clock import BrokerClock
-    from octavo.testing.faults import Fault, Faults
-    from octavo.testing.groups import Group
+    from octavo.testing.faults import Faults, RequestFault
+    from octavo.testing.groups import GroupView
     from octavo.testing.kafka import Kafka
 
-__all__ = ["BrokerClock", "Fault", "Faults", "Group", "Kafka"]
+__all__ = ["BrokerClock", "Faults", "GroupView", "Kafka", "RequestFault"]
 
-_HOMES = {"BrokerClock": "clock", "Fault": "faults", "Faults": "faults", "Group": "groups", "Kafka": "kafka"}
+_HOMES = {"BrokerClock": "clock", "RequestFault": "faults", "Faults": "faults", "GroupView": "groups", "Kafka": "kafka"}
 
 
 def __getattr__(name: str) -> object:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from octavo.system.clock import ShiftedClock
 from octavo.system.scheduler import ThreadScheduler
 
-_STEPS = 32
+_STEPS = 16
 
 
 class BrokerClock:

@@ -17,7 +17,7 @@ from octavo.testing.error_names import CODES, code_of
 _API_NAMES = sorted(api.name for api in APIS.values())
 
 
-class Fault:
+class RequestFault:
     """Hits the next requests of a kind. Used with `with`, it ends with the block."""
 
     def __init__(self, action: Action, matches: Callable[[Asked], bool], times: int | None) -> None:
@@ -68,17 +68,17 @@ class Faults:
 
     Requests are named as in Kafka's protocol, errors as in Kafka's `Errors`. A fault hits the next request, or the next
     `times` requests, or all (None) until it ends; with `topic`, `group` or `client_id` only those that name it. Each
-    method returns the `Fault`, which counts its hits. The oldest fault that matches a request hits it.
+    method returns the `RequestFault`, which counts its hits. The oldest fault that matches a request hits it.
     """
 
     def __init__(self, logs: LogDir) -> None:
         self._logs = logs
-        self._faults: tuple[Fault, ...] = ()
+        self._faults: tuple[RequestFault, ...] = ()
 
     def fail(
         self, api: str, error: str | int, *, topic: str | None = None, group: str | None = None,
         client_id: str | None = None, times: int | None = 1,
-    ) -> Fault:  # fmt: skip
+    ) -> RequestFault:  # fmt: skip
         """Answer with an error, and do nothing. All that the request names fails, not the topic alone."""
         code = code_of(error)
         name = next(name for name, number in CODES.items() if number == code)
@@ -87,21 +87,21 @@ class Faults:
     def drop(
         self, api: str, *, topic: str | None = None, group: str | None = None,
         client_id: str | None = None, times: int | None = 1,
-    ) -> Fault:  # fmt: skip
+    ) -> RequestFault:  # fmt: skip
         """Close the connection, and do nothing: the request is lost."""
         return self._add(Drop(), api, topic, group, client_id, times)
 
     def lose_answer(
         self, api: str, *, topic: str | None = None, group: str | None = None,
         client_id: str | None = None, times: int | None = 1,
-    ) -> Fault:  # fmt: skip
+    ) -> RequestFault:  # fmt: skip
         """Do what the request asks for, then close the connection: the client cannot know, and may try again."""
         return self._add(LoseAnswer(), api, topic, group, client_id, times)
 
     def delay(
         self, api: str, seconds: float, *, topic: str | None = None, group: str | None = None,
         client_id: str | None = None, times: int | None = 1,
-    ) -> Fault:  # fmt: skip
+    ) -> RequestFault:  # fmt: skip
         """Handle the request that much later by the broker's clock; `kafka.clock.advance` shortens the wait."""
         return self._add(Delay(seconds), api, topic, group, client_id, times)
 
@@ -117,7 +117,7 @@ class Faults:
     def is_empty(self) -> bool:
         return not self._faults
 
-    def hitting(self, asked: Asked) -> Fault | None:
+    def hitting(self, asked: Asked) -> RequestFault | None:
         """The fault that hits a request; called on the loop's thread only."""
         for fault in self._faults:
             if fault.try_hit(asked):
@@ -128,7 +128,7 @@ class Faults:
 
     def _add(
         self, action: Action, api: str, topic: str | None, group: str | None, client_id: str | None, times: int | None
-    ) -> Fault:
+    ) -> RequestFault:
         if api not in _API_NAMES:
             raise ValueError(f"the broker has no API {api!r}{did_you_mean(api, _API_NAMES)}")
 
@@ -140,6 +140,6 @@ class Faults:
                 and (group is None or asked.names(group))
             )
 
-        fault = Fault(action, matches, times)
+        fault = RequestFault(action, matches, times)
         self._faults = (*self._faults, fault)
         return fault

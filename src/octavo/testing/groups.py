@@ -12,7 +12,7 @@ from octavo.scanner.log_dirs import Place
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupView:
     """A group: what it has committed, and who is in it."""
 
     name: str
@@ -22,7 +22,7 @@ class Group:
     lag: int  # records after the committed offsets, of all partitions together
 
 
-def described_groups(places: list[Place]) -> dict[str, Group]:
+def described_groups(places: list[Place]) -> dict[str, GroupView]:
     """The groups that have committed offsets or members, by name."""
     try:
         found = DescribedGroups(places).groups
@@ -31,7 +31,7 @@ def described_groups(places: list[Place]) -> dict[str, Group]:
     return {group.group: _group(group) for group in found}
 
 
-def _group(found: GroupDescription) -> Group:
+def _group(found: GroupDescription) -> GroupView:
     offsets = {committed.topic_partition: committed.offset for committed in found.offsets}
     lag = sum(committed.lag or 0 for committed in found.offsets)
-    return Group(found.group, found.state, found.members, offsets, lag)
+    return GroupView(found.group, found.state, found.members, offsets, lag)

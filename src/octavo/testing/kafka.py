@@ -16,7 +16,7 @@ from octavo.client.producer.encode import Headers
 from octavo.config import Given
 from octavo.testing.clock import BrokerClock
 from octavo.testing.faults import Faults
-from octavo.testing.groups import Group, described_groups
+from octavo.testing.groups import GroupView, described_groups
 from octavo.testing.journal import JournalEntry
 from octavo.testing.slate import Slate
 
@@ -48,7 +48,7 @@ class Kafka:
         path: str | Path | None = None,
     ) -> None:
         self._configs = dict(configs or {})
-        self._is_temporary = path is None
+        self.is_temporary = path is None  # whether the log directory is removed at the close
         self._base = Path(tempfile.mkdtemp(prefix="octavo-")) if path is None else Path(path)
         self._numbers = itertools.count(1)
         self._is_closed = False
@@ -144,7 +144,7 @@ class Kafka:
             return found.to_pandas()
         raise ValueError(f"as_ is {as_!r}; give list, 'arrow' or 'pandas'")
 
-    def groups(self) -> dict[str, Group]:
+    def groups(self) -> dict[str, GroupView]:
         """The consumer groups by name: state, members, committed offsets, lag."""
         return described_groups(list(self.logs.paths))
 
@@ -182,7 +182,7 @@ class Kafka:
         self._slate.close()
 
     def _remove(self) -> None:
-        if self._is_temporary:
+        if self.is_temporary:
             shutil.rmtree(self._base, ignore_errors=True)
 
     def __repr__(self) -> str:

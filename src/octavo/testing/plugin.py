@@ -6,7 +6,6 @@ that uses it.
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Literal, cast
@@ -20,7 +19,6 @@ Scope = Literal["session", "package", "module", "class", "function"]
 _MARKER = (
     "kafka(start_from=None, configs=None): what the fixture `kafka` begins with: a copy of a log directory, configs"
 )
-_FAILED = pytest.StashKey[set[int]]()  # the ids of the brokers that a failed test used
 _SHOWN_REQUESTS = 30
 
 
@@ -32,7 +30,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
-    config.stash[_FAILED] = set()
 
 
 def _scope(fixture_name: str, config: pytest.Config) -> Scope:
@@ -48,15 +45,10 @@ def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     given = {} if marker is None else marker.kwargs
     lines = (line.partition("=") for line in request.config.getini("kafka_configs"))
     configs = {name.strip(): value.strip() for name, _, value in lines}
-    base = tmp_path_factory.mktemp("kafka")
-    broker = Kafka(path=base, configs={**configs, **given.get("configs", {})}, start_from=given.get("start_from"))
-    failed = request.config.stash[_FAILED]
-    with broker:
+    configs.update(given.get("configs", {}))
+    with Kafka(path=tmp_path_factory.mktemp("kafka"), configs=configs, start_from=given.get("start_from")) as broker:
+        broker.is_temporary = True  # unless a test fails
         yield broker
-    if id(broker) in failed:
-        failed.discard(id(broker))
-    else:
-        shutil.rmtree(base, ignore_errors=True)
 
 
 @pytest.fixture(scope=_scope)
@@ -72,10 +64,11 @@ def pytest_runtest_makereport(
     """Keep the log directory of a failed test, and say how to look at it."""
     report = yield
     home = sys.modules.get("octavo.testing.kafka")
-    used = getattr(item, "funcargs", {}).get("kafka")
-    if report.failed and call.when != "teardown" and home is not None and isinstance(used, home.Kafka):
-        item.config.stash[_FAILED].add(id(used))
-        report.sections.append(("Kafka", _how_to_look(used)))
+    if report.failed and call.when != "teardown" and home is not None:
+        for used in getattr(item, "funcargs", {}).values():
+            if isinstance(used, home.Kafka):
+                used.is_temporary = False
+                report.sections.append(("Kafka", _how_to_look(used)))
     return report
 
 
