@@ -43,12 +43,17 @@ class Clients:
 
     @property
     def coordinator(self) -> TransactionCoordinator:
+        return self.transactions(start=True)
+
+    def transactions(self, *, start: bool) -> TransactionCoordinator:
         with self._lock:
             if self._coordinator is None:
                 log = TransactionLog(transaction_state(self._log_manager), self._log_manager.environment.clock)
                 self._coordinator = TransactionCoordinator(
                     self._log_manager, log, self.producer_ids, self.offsets.transaction_ended
                 )
+                if start:
+                    self._coordinator.start()
             return self._coordinator
 
     @property
