@@ -23,7 +23,7 @@ replace (
 END
 (cd "$module" && go mod tidy && go test -c -o "$work/kfake.test" ./kafka_tests) >"$work/build.log" 2>&1
 tests() { # NAME ARGUMENT...
-    (cd "$module/kafka_tests" && KGO_SEEDS=$broker "$work/kfake.test" -test.v -test.count=1 -test.parallel 1 -test.timeout 600s "${@:2}") >"$out/$1.log" 2>&1 || true
+    (cd "$module/kafka_tests" && KGO_SEEDS=$broker SHIM_SETTLE=200ms "$work/kfake.test" -test.v -test.count=1 -test.parallel 1 -test.timeout 600s "${@:2}") >"$out/$1.log" 2>&1 || true
     "$python" "$root/compat/verdicts.py" go "$out/$1.log" >>"$out/results.tsv"
 }
 # The cluster that these tests were written for has other defaults than Kafka's.
