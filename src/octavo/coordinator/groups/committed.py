@@ -98,7 +98,7 @@ class CommittedOffsets:
             partition.add_simple_groups([group_id])
         return refused
 
-    def transaction_ended(self, place: TopicPartition, producer_id: int, is_committed: bool) -> None:
+    def transaction_ended(self, place: TopicPartition) -> None:
         """Do nothing: the marker is in the log, and whoever needs the offsets reads it there first."""
 
     def fetch(self, group_id: str, member_id: str | None = None, member_epoch: int = -1) -> FetchedOffsets:

@@ -19,8 +19,8 @@ CHECK_INTERVAL_MS = 10_000
 _COMMITS = (TransactionStatus.PREPARE_COMMIT, TransactionStatus.COMPLETE_COMMIT)
 _log = logging.getLogger(__name__)
 
-# Called with a partition, a producer id, and whether the transaction was committed, after its marker was written.
-OnMarker = Callable[[TopicPartition, int, bool], None]
+# Called with a partition after a transaction marker was written to it.
+OnMarker = Callable[[TopicPartition], None]
 
 
 @dataclass(slots=True, eq=False)
@@ -218,7 +218,7 @@ class TransactionCoordinator:
         for topic_partition in sorted(prepared.partitions):
             try:
                 self._markers.write(prepared, topic_partition, coordinator_epoch)
-                self._on_marker(topic_partition, prepared.producer_id, prepared.status in _COMMITS)
+                self._on_marker(topic_partition)
             except Exception as error:
                 failure = failure or error
             else:
