@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from octavo.config.consumer_groups import ConsumerGroupTable
 from octavo.config.key import config
 from octavo.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG, PASSWORD, STRING
 from octavo.config.ranges import Between, Elements, OneOf
@@ -12,7 +13,7 @@ from octavo.config.topic import DAY_MS, MAX_LONG
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BrokerTable:
+class BrokerTable(ConsumerGroupTable):
     """Each field is a config, named with underscores instead of dots."""
 
     # Directories
@@ -226,8 +227,7 @@ class BrokerTable:
     )  # fmt: skip
     transaction_partition_verification_enable: bool = config(
         BOOLEAN, True,
-        doc="Whether a transactional append is checked against the coordinator's list of partitions first. "
-        "Octavo does not use it: its coordinator is in the same process.",
+        doc="Whether a transactional batch of an old client is checked against the coordinator's list of partitions.",
     )  # fmt: skip
     transaction_two_phase_commit_enable: bool = config(
         BOOLEAN, False,
@@ -236,8 +236,15 @@ class BrokerTable:
     )  # fmt: skip
     transactional_id_expiration_ms: int = config(
         INT, 7 * DAY_MS, Between(1),
-        doc="How long a transactional id is remembered after its last transaction. "
-        "Octavo does not use it and remembers ids forever; a broker that takes the directory over does not.",
+        doc="How long a transactional id is remembered after its last transaction; without upkeep, forever.",
+    )  # fmt: skip
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = config(
+        INT, 10_000, Between(1),
+        doc="How often open transactions are checked for their timeout, and aborted after it.",
+    )  # fmt: skip
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = config(
+        INT, 3_600_000, Between(1),
+        doc="How often transactional ids are checked for transactional.id.expiration.ms.",
     )  # fmt: skip
 
     # Groups
