@@ -159,6 +159,7 @@ class Broker:
             logs=logs,
             catalog=Catalog(logs),
             producer_ids=logs.producer_ids,
+            groups=logs.group_coordinator,
             sessions=FetchSessions(clock, config.max_incremental_fetch_session_cache_slots),
             node_id=logs.node_id,
             cluster_id=logs.cluster_id,

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from octavo.broker.catalog import Catalog, Topic
 from octavo.broker.errors import RequestError
-from octavo.broker.security.acls import Operation
+from octavo.broker.security.acls import Operation, ResourceType
 from octavo.broker.security.authorizer import Authorizer
 from octavo.broker.security.principals import Client
 from octavo.broker.security.store import SecurityStore
 from octavo.broker.sessions import FetchSessions
 from octavo.client.log_dir import LogDir
 from octavo.config import BrokerConfig
+from octavo.coordinator.groups.coordinator import GroupCoordinator
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.storage.partition_log import PartitionLog
@@ -29,6 +30,7 @@ class Context:
     logs: LogDir
     catalog: Catalog
     producer_ids: ProducerIds
+    groups: GroupCoordinator
     sessions: FetchSessions
     node_id: int
     cluster_id: str
@@ -53,6 +55,16 @@ class Context:
         if not self.authorizer.allows_cluster(client, operation):
             raise RequestError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         self.check_writable(operation)
+
+    def check_group(self, client: Client, operation: Operation, group_id: str) -> None:
+        """Raise RequestError unless the client may do this to the group."""
+        if not self.authorizer.allows(client, operation, ResourceType.GROUP, group_id):
+            raise RequestError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+
+    def check_member(self, client: Client, group_id: str) -> None:
+        """Raise RequestError unless the client may be a member of the group, and commit its offsets."""
+        self.check_group(client, Operation.READ, group_id)
+        self.check_writable(Operation.WRITE)
 
     def check_writable(self, operation: Operation) -> None:
         """Raise RequestError if the operation would change something that is only to be read."""

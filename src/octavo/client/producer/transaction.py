@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from octavo.client.producer.parts import ProducerIdentity
-from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
+from octavo.coordinator.groups.committed import CommittedOffsets
+from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.coordinator.transactions.coordinator import Session, TransactionCoordinator
 from octavo.errors import IllegalStateError, KafkaStorageError, TransactionIncompleteError
 from octavo.format.batches.batch import Origin
@@ -20,7 +21,11 @@ class ProducerTransaction:
     """The open transaction of a producer, if any. The producer's lock guards begin, commit and abort."""
 
     def __init__(
-        self, coordinator: TransactionCoordinator, session: Session, offsets: OffsetStore, identity: ProducerIdentity
+        self,
+        coordinator: TransactionCoordinator,
+        session: Session,
+        offsets: CommittedOffsets,
+        identity: ProducerIdentity,
     ) -> None:
         self._coordinator = coordinator
         self._session = session
@@ -62,10 +67,11 @@ class ProducerTransaction:
         """Write a group's offsets as part of the transaction."""
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
+        self._offsets.check_metadata(offsets)
         self.enlist(*self._offsets.partition_of(group))
         producer_id, epoch = self._identity.current
         origin = Origin(producer_id=producer_id, producer_epoch=epoch, base_sequence=0, is_transactional=True)
-        self._offsets.append(group, offsets, topic_ids, origin)
+        self._offsets.commit_transactional(group, offsets, topic_ids, origin)
 
     def commit(self) -> None:
         if not self.is_open:
