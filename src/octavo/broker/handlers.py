@@ -8,6 +8,8 @@ from octavo.broker.apis import (
     alter_configs,
     alter_user_scram_credentials,
     api_versions,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_acls,
     create_partitions,
     create_topics,
@@ -89,6 +91,8 @@ HANDLERS: dict[int, Handler] = {
     apis.ALTER_USER_SCRAM_CREDENTIALS.key: alter_user_scram_credentials.handle,
     apis.DESCRIBE_CLUSTER.key: describe_cluster.handle,
     apis.DESCRIBE_PRODUCERS.key: describe_producers.handle,
+    apis.CONSUMER_GROUP_HEARTBEAT.key: consumer_group_heartbeat.handle,
+    apis.CONSUMER_GROUP_DESCRIBE.key: consumer_group_describe.handle,
     apis.LIST_CONFIG_RESOURCES.key: list_config_resources.handle,
     apis.DESCRIBE_TOPIC_PARTITIONS.key: describe_topic_partitions.handle,
 }

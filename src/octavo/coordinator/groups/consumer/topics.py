@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -9,6 +10,8 @@ from typing import NamedTuple
 
 from octavo.format.names import TopicPartition
 from octavo.format.xxh3 import xxh3_64
+from octavo.storage.log_manager import LogManager
+from octavo.storage.partition_log import PartitionLog
 
 _HASH_VERSION = b"\0"
 
@@ -67,3 +70,30 @@ class Topics:
 
 
 NO_TOPICS = Topics()
+
+
+class OpenTopics:
+    """The topics of log directories, listed again when they have changed: their mapping of logs is then another one."""
+
+    def __init__(self, log_manager: LogManager) -> None:
+        self._log_manager = log_manager
+        self._listed: tuple[Mapping[TopicPartition, PartitionLog], Topics] | None = None
+
+    @property
+    def current(self) -> Topics:
+        logs, listed = self._log_manager.logs, self._listed
+        if listed is None or listed[0] is not logs:
+            found: dict[str, list[int]] = {}
+            for topic, number in sorted(logs):
+                found.setdefault(topic, []).append(number)
+            topics = Topics(
+                Topic(name, logs[TopicPartition(name, numbers[0])].topic_id or _made_up_id(name), tuple(numbers))
+                for name, numbers in found.items()
+            )
+            listed = self._listed = logs, topics
+        return listed[1]
+
+
+def _made_up_id(name: str) -> bytes:
+    """An id for a topic that is older than ids. Only members in this process can make use of it."""
+    return hashlib.blake2b(name.encode(), digest_size=16).digest()
