@@ -158,8 +158,14 @@ def test_expressions(group: Group) -> None:
     group.send("m1", 2, {"a1": [0], "a2": [0]}, subscribedTopicRegex="", subscribedTopicNames=["u"])
     group.send("m2", -1)
     group.described()
+
+
+def test_bad_expressions(group: Group, twin: GroupTwin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RE2 describes them in other words than RE2/J."""
+    monkeypatch.setattr(twin, "masked", twin.masked | {"errorMessage"})
     for regex in ("(", "a**", "(?=a)", "[z-a]"):
-        group.join("m3", subscribedTopicRegex=regex, **by_regex)
+        answer = group.join("m3", subscribedTopicRegex=regex, subscribedTopicNames=None)
+        assert answer["errorCode"] == 128
 
 
 def test_refusals(group: Group) -> None:

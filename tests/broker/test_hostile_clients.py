@@ -11,7 +11,7 @@ import pytest
 
 import octavo
 from octavo.broker.broker import Broker
-from octavo.broker.inbox import Inbox
+from octavo.broker.inbox import Hall, Inbox
 from octavo.broker.security.listeners import parse_listener
 from octavo.format.batches.batch import Origin
 from octavo.format.messages.codec import encode
@@ -21,6 +21,7 @@ from octavo.format.protocol.apis import (
     CREATE_TOPICS,
     DESCRIBE_TOPIC_PARTITIONS,
     FETCH,
+    INIT_PRODUCER_ID,
     METADATA,
     PRODUCE,
 )
@@ -56,7 +57,7 @@ def test_a_file_that_gets_shorter_while_it_is_sent_ends_that_connection_alone(
 
 
 def test_the_buffer_of_a_large_frame_goes_with_it() -> None:
-    inbox = Inbox(100 << 20)
+    inbox = Inbox(100 << 20, Hall())
     frame = struct.pack(">i", 20 << 20) + bytes(20 << 20)
     position = 0
     while position < len(frame):
@@ -102,7 +103,11 @@ def test_a_transaction_that_nobody_could_end_is_refused(client: RawClient, logs:
     records = batch("open", origin=Origin(producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True))
     answer = client.ask(PRODUCE, 9, {**produced("t", 0, records), "transactionalId": "x"})
     assert answer is not None
-    assert answer["responses"][0]["partitionResponses"][0]["errorCode"] == ErrorCode.INVALID_TXN_STATE
+    assert answer["responses"][0]["partitionResponses"][0]["errorCode"] == ErrorCode.NOT_ENOUGH_REPLICAS
+    client.ask(INIT_PRODUCER_ID, 4, {"transactionalId": "y", "transactionTimeoutMs": 1000})
+    answer = client.ask(PRODUCE, 9, {**produced("t", 0, records), "transactionalId": "x"})
+    assert answer is not None
+    assert answer["responses"][0]["partitionResponses"][0]["errorCode"] == ErrorCode.INVALID_PRODUCER_ID_MAPPING
     assert logs.log("t", 0).log_end_offset == 0
 
 

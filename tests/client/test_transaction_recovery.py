@@ -13,8 +13,9 @@ import pytest
 
 import octavo
 from octavo.client.producer.producer import Producer
-from octavo.coordinator.transactions.log import TransactionLog, TransactionMetadata
+from octavo.coordinator.transactions.log import TransactionLog
 from octavo.coordinator.transactions.markers import Markers
+from octavo.coordinator.transactions.metadata import TransactionMetadata
 from octavo.errors import (
     CorruptRecordError,
     IllegalStateError,

@@ -7,7 +7,8 @@ import re
 import pytest
 
 import octavo
-from octavo.coordinator.transactions.log import TransactionLog, TransactionMetadata
+from octavo.coordinator.transactions.log import TransactionLog
+from octavo.coordinator.transactions.metadata import TransactionMetadata
 from octavo.errors import (
     ConfigError,
     IllegalStateError,
@@ -222,10 +223,11 @@ def test_an_id_is_known_after_a_restart(store: Store) -> None:
 def test_epochs_that_come_to_their_end_give_way_to_another_id(store: Store) -> None:
     store.logs.create_topic("t", 1)
     producer = store.logs.producer(transactional_id="x")
-    coordinator = store.logs._clients.coordinator
-    known = coordinator._known["x"]
+    states = store.logs._clients.coordinator.states
+    known = states.get("x")
+    assert known is not None
     last = TransactionMetadata("x", known.producer_id, 32766, known.timeout_ms)
-    coordinator._write(last)
+    states.write(last)
     assert producer._transaction is not None
     producer._transaction._session.metadata = last
     producer._transaction._take_identity()

@@ -15,6 +15,7 @@ from octavo.broker.sessions import FetchSessions
 from octavo.client.log_dir import LogDir
 from octavo.config import BrokerConfig
 from octavo.coordinator.groups.coordinator import GroupCoordinator
+from octavo.coordinator.transactions.coordinator import TransactionCoordinator
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.storage.partition_log import PartitionLog
@@ -30,6 +31,7 @@ class Context:
     logs: LogDir
     catalog: Catalog
     producer_ids: ProducerIds
+    transactions: TransactionCoordinator
     groups: GroupCoordinator
     sessions: FetchSessions
     node_id: int
@@ -55,6 +57,9 @@ class Context:
         if not self.authorizer.allows_cluster(client, operation):
             raise RequestError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         self.check_writable(operation)
+
+    def allows_transactional_id(self, client: Client, operation: Operation, transactional_id: str) -> bool:
+        return self.authorizer.allows(client, operation, ResourceType.TRANSACTIONAL_ID, transactional_id)
 
     def check_group(self, client: Client, operation: Operation, group_id: str) -> None:
         """Raise RequestError unless the client may do this to the group."""

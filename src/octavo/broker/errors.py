@@ -25,6 +25,13 @@ def code_of(error: Exception) -> int:
     return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
+def producer_error(error: ErrorCode, *, knows_fenced: bool) -> ErrorCode:
+    """The error as a producer understands it: old ones do not know PRODUCER_FENCED."""
+    if error is ErrorCode.PRODUCER_FENCED and not knows_fenced:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    return error
+
+
 def told(error: Exception) -> Row:
     """An error as the fields of a response that has room for a sentence."""
     sentence = error.problem if isinstance(error, RequestError) else str(error)

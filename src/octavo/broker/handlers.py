@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from octavo.broker.apis import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_configs,
     alter_user_scram_credentials,
     api_versions,
@@ -25,8 +27,10 @@ from octavo.broker.apis import (
     describe_log_dirs,
     describe_producers,
     describe_topic_partitions,
+    describe_transactions,
     describe_user_scram_credentials,
     elect_leaders,
+    end_txn,
     fetch,
     find_coordinator,
     heartbeat,
@@ -37,6 +41,7 @@ from octavo.broker.apis import (
     list_config_resources,
     list_groups,
     list_offsets,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -46,6 +51,7 @@ from octavo.broker.apis import (
     sasl_authenticate,
     sasl_handshake,
     sync_group,
+    write_txn_markers,
 )
 from octavo.broker.context import Context
 from octavo.broker.request import Answer, Request
@@ -74,6 +80,10 @@ HANDLERS: dict[int, Handler] = {
     apis.DELETE_RECORDS.key: delete_records.handle,
     apis.INIT_PRODUCER_ID.key: init_producer_id.handle,
     apis.OFFSET_FOR_LEADER_EPOCH.key: offset_for_leader_epoch.handle,
+    apis.ADD_PARTITIONS_TO_TXN.key: add_partitions_to_txn.handle,
+    apis.ADD_OFFSETS_TO_TXN.key: add_offsets_to_txn.handle,
+    apis.END_TXN.key: end_txn.handle,
+    apis.WRITE_TXN_MARKERS.key: write_txn_markers.handle,
     apis.DESCRIBE_ACLS.key: describe_acls.handle,
     apis.CREATE_ACLS.key: create_acls.handle,
     apis.DELETE_ACLS.key: delete_acls.handle,
@@ -91,6 +101,8 @@ HANDLERS: dict[int, Handler] = {
     apis.ALTER_USER_SCRAM_CREDENTIALS.key: alter_user_scram_credentials.handle,
     apis.DESCRIBE_CLUSTER.key: describe_cluster.handle,
     apis.DESCRIBE_PRODUCERS.key: describe_producers.handle,
+    apis.DESCRIBE_TRANSACTIONS.key: describe_transactions.handle,
+    apis.LIST_TRANSACTIONS.key: list_transactions.handle,
     apis.CONSUMER_GROUP_HEARTBEAT.key: consumer_group_heartbeat.handle,
     apis.CONSUMER_GROUP_DESCRIBE.key: consumer_group_describe.handle,
     apis.LIST_CONFIG_RESOURCES.key: list_config_resources.handle,

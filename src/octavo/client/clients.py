@@ -39,12 +39,15 @@ class Clients:
 
     @property
     def coordinator(self) -> TransactionCoordinator:
+        return self.transactions(start=True)
+
+    def transactions(self, *, start: bool) -> TransactionCoordinator:
         with self._lock:
             if self._coordinator is None:
                 log = TransactionLog(transaction_state(self._log_manager), self._log_manager.environment.clock)
-                self._coordinator = TransactionCoordinator(
-                    self._log_manager, log, self.producer_ids, self.group_coordinator.offsets.transaction_ended
-                )
+                self._coordinator = TransactionCoordinator(self._log_manager, log, self.producer_ids)
+                if start:
+                    self._coordinator.start()
             return self._coordinator
 
     @property

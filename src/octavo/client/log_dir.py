@@ -17,7 +17,9 @@ from octavo.client.producer.transaction import ProducerTransaction
 from octavo.config import Given
 from octavo.coordinator.groups.coordinator import GroupCoordinator
 from octavo.coordinator.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from octavo.coordinator.transactions.coordinator import TransactionCoordinator
 from octavo.coordinator.transactions.producer_ids import ProducerIds
+from octavo.coordinator.transactions.session import Session
 from octavo.errors import IllegalStateError
 from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.log_manager import LogManager
@@ -107,8 +109,8 @@ class LogDir(LogManager):
         identity = ProducerIdentity(clients.producer_ids if config.enable_idempotence else None)
         transaction = None
         if config.transactional_id is not None:
-            session = clients.coordinator.begin_session(config.transactional_id, config.transaction_timeout_ms)
-            transaction = ProducerTransaction(clients.coordinator, session, clients.group_coordinator.offsets, identity)
+            session = Session(clients.coordinator, config.transactional_id, config.transaction_timeout_ms)
+            transaction = ProducerTransaction(session, clients.group_coordinator.offsets, identity)
         is_serialized = key_serializer is not None or value_serializer is not None
         serializers = Serializers(key_serializer, value_serializer) if is_serialized else None
         producer = Producer(self, config, identity, transaction, serializers)
@@ -165,6 +167,10 @@ class LogDir(LogManager):
     def producer_ids(self) -> ProducerIds:
         """Gives out the ids of producers."""
         return self._clients.producer_ids
+
+    def transactions(self, *, start: bool = True) -> TransactionCoordinator:
+        """The coordinator of all transactional producers; unless it is to `start`, it finishes and aborts nothing."""
+        return self._clients.transactions(start=start)
 
     @property
     def group_coordinator(self) -> GroupCoordinator:

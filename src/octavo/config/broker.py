@@ -227,8 +227,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     transaction_partition_verification_enable: bool = config(
         BOOLEAN, True,
-        doc="Whether a transactional append is checked against the coordinator's list of partitions first. "
-        "Octavo does not use it: its coordinator is in the same process.",
+        doc="Whether a transactional batch of an old client is checked against the coordinator's list of partitions.",
     )  # fmt: skip
     transaction_two_phase_commit_enable: bool = config(
         BOOLEAN, False,
@@ -237,8 +236,15 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     transactional_id_expiration_ms: int = config(
         INT, 7 * DAY_MS, Between(1),
-        doc="How long a transactional id is remembered after its last transaction. "
-        "Octavo does not use it and remembers ids forever; a broker that takes the directory over does not.",
+        doc="How long a transactional id is remembered after its last transaction; without upkeep, forever.",
+    )  # fmt: skip
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = config(
+        INT, 10_000, Between(1),
+        doc="How often open transactions are checked for their timeout, and aborted after it.",
+    )  # fmt: skip
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = config(
+        INT, 3_600_000, Between(1),
+        doc="How often transactional ids are checked for transactional.id.expiration.ms.",
     )  # fmt: skip
 
     # Groups

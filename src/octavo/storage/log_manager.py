@@ -71,6 +71,7 @@ class LogManager:
         on_loss: OnLoss | None = None,
     ) -> None:
         self.broker_config = BrokerConfig.of(configs or {})
+        self.upkeep = upkeep
         _check_given(configs or {}, topic_configs or {})
         places, selection = as_paths(paths), Selection(only)
         check_cordoned(places, self.broker_config.cordoned_log_dirs)

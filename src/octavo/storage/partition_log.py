@@ -80,6 +80,11 @@ class PartitionLog(Log):
         with self.lock:
             return list(self.producers.table)
 
+    def producer(self, producer_id: int) -> ProducerStateEntry | None:
+        """What the log knows about a producer."""
+        with self.lock:
+            return self.producers.table.get(producer_id)
+
     def append_as_leader(
         self,
         data: Buffer,

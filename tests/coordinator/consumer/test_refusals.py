@@ -44,7 +44,7 @@ JOIN: dict[str, Any] = {"rebalanceTimeoutMs": 1000, "subscribedTopicNames": ["t"
         ),
         (
             "m", 0, {**JOIN, "subscribedTopicRegex": "a("}, 128,
-            "SubscribedTopicRegex `a(` is not a valid regular expression: missing closing ).",
+            "SubscribedTopicRegex `a(` is not a valid regular expression: missing ): a(.",
         ),
         ("m", 1, {}, 69, "Consumer group g not found."),
         ("m", -1, {}, 69, "Group g not found."),

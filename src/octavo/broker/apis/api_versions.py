@@ -1,4 +1,4 @@
-"""ApiVersions: lists the APIs and their versions."""
+"""ApiVersions: lists the APIs and their versions, and the features of the cluster."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from octavo.format.protocol.apis import APIS, PRODUCE
 from octavo.format.protocol.error_codes import ErrorCode
 
 _SOFTWARE_FROM_VERSION = 3
+_ZERO_FROM_VERSION = 4  # older clients fail on features whose lowest level is 0
+# The levels that 4.3.1 supports. A new cluster has the highest: producers then use the second version of transactions.
+_FEATURES = {"metadata.version": (7, 30), "group.version": (0, 1), "transaction.version": (0, 2)}
+_FINALIZED = [
+    {"name": name, "maxVersionLevel": highest, "minVersionLevel": highest} for name, (_, highest) in _FEATURES.items()
+]
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -20,7 +26,17 @@ def handle(request: Request, context: Context) -> Answer:
         _SOFTWARE.fullmatch(body[name]) for name in ("clientSoftwareName", "clientSoftwareVersion")
     ):
         return {"errorCode": ErrorCode.INVALID_REQUEST}
-    return {"apiKeys": LISTED}
+    supported = [
+        {"name": name, "minVersion": lowest, "maxVersion": highest}
+        for name, (lowest, highest) in _FEATURES.items()
+        if lowest or request.version >= _ZERO_FROM_VERSION
+    ]
+    return {
+        "apiKeys": LISTED,
+        "supportedFeatures": supported,
+        "finalizedFeaturesEpoch": 0,
+        "finalizedFeatures": _FINALIZED,
+    }
 
 
 def _listed(key: int, lowest: int, highest: int) -> Row:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from itertools import islice
 
+from octavo.broker.catalog import Topic
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, code_of
 from octavo.broker.request import Answer, CloseConnection, NoAnswer, Request
 from octavo.broker.security.acls import Operation
+from octavo.broker.transactional_batches import Batches, refused_partitions
 from octavo.errors import (
     CorruptBatchError,
     KafkaStorageError,
@@ -18,9 +22,10 @@ from octavo.errors import (
 )
 from octavo.format.compression import Codec
 from octavo.format.messages.schema import Row
-from octavo.format.names import ADMIN_CLIENT_ID
+from octavo.format.names import ADMIN_CLIENT_ID, TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.kernels.layout import (
+    ATTRIBUTES_POSITION,
     BATCH_FIELDS,
     BATCH_HEADER,
     BATCH_OVERHEAD,
@@ -34,15 +39,18 @@ _IDS_FROM_VERSION = 13
 _ZSTD_FROM_VERSION = 7
 _UP_TO_ATTRIBUTES = big_endian(dict(islice(BATCH_FIELDS.items(), 6)))
 # Kafka raises these before it looks at the log's start.
-_BEFORE_THE_LOG = CorruptBatchError, RecordTooLargeError, RecordBatchTooLargeError, KafkaStorageError
+_BEFORE_THE_LOG = RequestError, CorruptBatchError, RecordTooLargeError, RecordBatchTooLargeError, KafkaStorageError
 
 
 def handle(request: Request, context: Context) -> Answer:
     body, acks = request.body, request.body["acks"]
-    refusal = _refusal(body)
+    refusal = _refusal(request, context)
+    refused: dict[TopicPartition, OctavoError] = {}
+    if refusal is None and body["transactionalId"] is not None:
+        refused = refused_partitions(request, context, _transactional_batches(request, context))
     topics = []
     for topic in body["topicData"]:
-        rows = [_answer(request, context, topic, row, refusal) for row in topic["partitionData"]]
+        rows = [_answer(request, context, topic, row, refusal or refused) for row in topic["partitionData"]]
         key = "topicId" if request.version >= _IDS_FROM_VERSION else "name"
         topics.append({key: topic[key], "partitionResponses": rows})
     if acks != 0:
@@ -52,48 +60,78 @@ def handle(request: Request, context: Context) -> Answer:
     return NoAnswer()
 
 
-def _refusal(body: Row) -> RequestError | None:
+def _refusal(request: Request, context: Context) -> RequestError | None:
     """Why no partition can be written to."""
-    if body["acks"] not in (-1, 0, 1):
-        return RequestError(ErrorCode.INVALID_REQUIRED_ACKS)
+    body = request.body
     transactional = {
         (header["producerId"], header["producerEpoch"])
         for topic in body["topicData"]
-        for header in map(_header, topic["partitionData"])
-        if header is not None and header["attributes"] & TRANSACTIONAL
+        for header in [_header(row) for row in topic["partitionData"] if _is_transactional(row["records"])]
     }
-    if transactional and body["transactionalId"] is None:
+    transactional_id = body["transactionalId"]
+    if transactional and (
+        transactional_id is None
+        or not context.allows_transactional_id(request.client, Operation.WRITE, transactional_id)
+    ):
         return RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if len(transactional) > 1:
         return RequestError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    if transactional:  # no transaction can be begun over the wire yet, so nobody could end this one
-        return RequestError(ErrorCode.INVALID_TXN_STATE)
+    if body["acks"] not in (-1, 0, 1):
+        return RequestError(ErrorCode.INVALID_REQUIRED_ACKS)
     return None
 
 
-def _header(row: Row) -> Row | None:
-    """The header of a partition's batch; None if the batch is too short to have one."""
-    records = row["records"]
+def _transactional_batches(request: Request, context: Context) -> Batches:
+    """The transactional batches that can be written, unless the transaction has something against it."""
+    found = {}
+    for topic in request.body["topicData"]:
+        for row in topic["partitionData"]:
+            if not _is_transactional(row["records"]):
+                continue
+            with suppress(OctavoError):
+                target = _topic(request, context, topic)
+                _check(request, row["records"])
+                found[TopicPartition(target.name, row["index"])] = target.log(row["index"]), _header(row)
+    return found
+
+
+def _topic(request: Request, context: Context, topic: Row) -> Topic:
+    if request.version >= _IDS_FROM_VERSION:
+        return context.topic_with_id(request.client, Operation.WRITE, topic["topicId"])
+    return context.topic(request.client, Operation.WRITE, topic["name"])
+
+
+def _is_transactional(records: memoryview | None) -> bool:
     if records is None or len(records) < BATCH_OVERHEAD:
-        return None
-    return dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(records), strict=True))
+        return False
+    return bool(records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL)
 
 
-def _answer(request: Request, context: Context, topic: Row, row: Row, refusal: RequestError | None) -> Row:
+def _header(row: Row) -> Row:
+    """The header of a partition's batch."""
+    return dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(row["records"]), strict=True))
+
+
+def _answer(
+    request: Request,
+    context: Context,
+    topic: Row,
+    row: Row,
+    refusal: RequestError | Mapping[TopicPartition, OctavoError],
+) -> Row:
     """The answer for one partition; its error does not affect the others."""
     log_start_offset = -1
     try:
-        if refusal is not None:
+        if isinstance(refusal, RequestError):
             raise refusal
-        if request.version >= _IDS_FROM_VERSION:
-            found = context.topic_with_id(request.client, Operation.WRITE, topic["topicId"])
-        else:
-            found = context.topic(request.client, Operation.WRITE, topic["name"])
+        found = _topic(request, context, topic)
         log = found.log(row["index"])
         _check(request, row["records"])
         if found.is_internal and request.client_id != ADMIN_CLIENT_ID:
             raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         log_start_offset = log.log_start_offset
+        if refusal and (refused := refusal.get(TopicPartition(found.name, row["index"]))):
+            raise refused
         done = log.append_as_leader(row["records"], leader_epoch=log.leader_epoch)
     except OctavoError as error:
         return _failure(row["index"], error, log_start_offset)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from octavo.client.producer.config import ProducerConfig
 from octavo.client.producer.queue import PartitionQueue
-from octavo.coordinator.transactions.producer_ids import MAX_EPOCH, ProducerIds
+from octavo.coordinator.transactions.metadata import MAX_EPOCH
+from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.errors import IllegalStateError
 from octavo.format.batches.batch import Origin
 from octavo.format.compression import Codec

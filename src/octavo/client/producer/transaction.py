@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from octavo.client.producer.parts import ProducerIdentity
 from octavo.coordinator.groups.committed import CommittedOffsets
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
-from octavo.coordinator.transactions.coordinator import Session, TransactionCoordinator
+from octavo.coordinator.transactions.session import Session
 from octavo.errors import IllegalStateError, KafkaStorageError, TransactionIncompleteError
 from octavo.format.batches.batch import Origin
 from octavo.format.names import TopicPartition
@@ -20,14 +20,7 @@ _ONLY_ABORT = "the transaction can only be aborted"
 class ProducerTransaction:
     """The open transaction of a producer, if any. The producer's lock guards begin, commit and abort."""
 
-    def __init__(
-        self,
-        coordinator: TransactionCoordinator,
-        session: Session,
-        offsets: CommittedOffsets,
-        identity: ProducerIdentity,
-    ) -> None:
-        self._coordinator = coordinator
+    def __init__(self, session: Session, offsets: CommittedOffsets, identity: ProducerIdentity) -> None:
         self._session = session
         self._offsets = offsets
         self._identity = identity
@@ -38,12 +31,12 @@ class ProducerTransaction:
 
     def check_ended(self) -> None:
         """Raise if a transaction is still open, before another one begins."""
-        if self.is_open and not self._coordinator.is_ended(self._session):
+        if self.is_open and not self._session.is_ended():
             raise IllegalStateError("a transaction is open already: end it before another begins")
 
     def begin(self) -> None:
         """Begin a transaction; an earlier one whose end failed or was interrupted is completed first."""
-        self._coordinator.begin(self._session)
+        self._session.begin()
         self._reset()
         self.is_open = True
 
@@ -54,7 +47,7 @@ class ProducerTransaction:
             return
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
-        self._coordinator.add_partition(self._session, topic_partition)
+        self._session.add_partition(topic_partition)
         self._partitions.add(topic_partition)
 
     def fail(self, error: Exception) -> None:
@@ -81,7 +74,7 @@ class ProducerTransaction:
         if self._error is not None:
             raise IllegalStateError(f"{_ONLY_ABORT}: {self._error}") from self._error
         try:
-            self._coordinator.end(self._session, commit=True)
+            self._session.end(commit=True)
         except (TransactionIncompleteError, IllegalStateError):
             self._reset()  # the decision is in the log
             raise
@@ -91,7 +84,7 @@ class ProducerTransaction:
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
         try:
-            self._coordinator.end(self._session, commit=False)
+            self._session.end(commit=False)
         except Exception:  # the producer that fenced this one has aborted it, or the next begin does
             self.is_open = False
             raise

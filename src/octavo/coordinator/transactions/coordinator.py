@@ -3,253 +3,227 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Set
+from typing import NamedTuple
 
-from octavo.coordinator.transactions.log import TransactionLog, TransactionMetadata
-from octavo.coordinator.transactions.markers import Markers
-from octavo.coordinator.transactions.producer_ids import MAX_EPOCH, ProducerIds
-from octavo.errors import ConfigError, IllegalStateError, ProducerFencedError, TransactionIncompleteError
-from octavo.format.messages.transaction_state import TransactionStatus
+from octavo.coordinator.transactions import machine
+from octavo.coordinator.transactions.log import TransactionLog
+from octavo.coordinator.transactions.machine import NOBODY, Identity
+from octavo.coordinator.transactions.metadata import VERSION_2, TransactionMetadata
+from octavo.coordinator.transactions.producer_ids import ProducerIds
+from octavo.coordinator.transactions.states import TransactionStates
+from octavo.errors import (
+    CorruptionError,
+    KafkaStorageError,
+    TransactionIncompleteError,
+    UnknownTopicOrPartitionError,
+)
+from octavo.format.batches.control import ControlType, EndTransactionMarker
 from octavo.format.names import TopicPartition
+from octavo.format.protocol.error_codes import ErrorCode
 from octavo.storage.log_manager import LogManager
 
-CHECK_INTERVAL_MS = 10_000
-_COMMITS = (TransactionStatus.PREPARE_COMMIT, TransactionStatus.COMPLETE_COMMIT)
 _log = logging.getLogger(__name__)
 
-# Called with a partition after a transaction marker was written to it.
-OnMarker = Callable[[TopicPartition], None]
 
+class ProducerAnswer(NamedTuple):
+    """The answer to InitProducerId and EndTxn: an error, or the identity to go on with."""
 
-@dataclass(slots=True, eq=False)
-class Session:
-    """The right to use a transactional id until another session begins. `metadata` is the result of its last call."""
-
-    metadata: TransactionMetadata
-
-    @property
-    def transactional_id(self) -> str:
-        return self.metadata.transactional_id
+    error: ErrorCode
+    identity: Identity = NOBODY
 
 
 class TransactionCoordinator:
-    """Keeps the states of transactional ids, and ends transactions. Thread-safe. A transaction ends in three steps:
+    """Answers the requests of producers, over the network and in this process. Thread-safe.
 
-    1. Write to the log that it will be committed, or aborted: this decides it. 2. Write a marker to each of its
-    partitions. 3. Write that it is complete. If anything interrupts this after 1 (a crash, a failed disk, Ctrl-C), 2
-    and 3 are done before anything else happens under the id; a partition that already has its marker may get another
-    one, which changes nothing. A failure under one id is logged and tried again later; it does not stop the others.
+    A transaction ends in three steps: 1. Write to the log that it will be committed, or aborted: this decides it, and
+    is the answer to EndTxn. 2. Write a marker to each of its partitions. 3. Write that it is complete. If anything
+    interrupts this after 1 (a crash, a failed disk, Ctrl-C), 2 and 3 are done before anything else happens under the
+    id; a partition that already has its marker may get another one, which changes nothing. A failure under one id is
+    logged and tried again later; it does not stop the others.
     """
 
-    def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds, on_marker: OnMarker) -> None:
+    def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds) -> None:
         self._log_manager = log_manager
-        self._clock = log_manager.environment.clock
-        self._log = log
-        self._markers = Markers(log_manager)
-        self._ids = ids
-        self._on_marker = on_marker
-        self._lock = threading.RLock()
-        self._sessions: dict[str, Session] = {}
-        self._known: dict[str, TransactionMetadata] = {}
-        self._unread = set(log.partitions())
+        self._config = log_manager.broker_config
+        self._takeovers: Counter[str] = Counter()
+        self.states = TransactionStates(log_manager, log, ids)
+        self.lock = self.states.lock
+
+    @property
+    def longest_timeout_ms(self) -> int:
+        return self._config.transaction_max_timeout_ms
+
+    def start(self) -> None:
+        """Finish what a crash left, and begin the periodic work."""
         self.settle()
-        log_manager.environment.scheduler.schedule(
-            "abort-late-transactions", self.settle, delay_ms=CHECK_INTERVAL_MS, period_ms=CHECK_INTERVAL_MS
-        )
+        schedule, config = self._log_manager.environment.scheduler.schedule, self._config
+        period_ms = config.transaction_abort_timed_out_transaction_cleanup_interval_ms
+        schedule("transaction-abort", self.settle, delay_ms=period_ms, period_ms=period_ms)
+        if self._log_manager.upkeep:
+            period_ms = config.transaction_remove_expired_transaction_cleanup_interval_ms
+            schedule("transactionalId-expiration", self.expire, delay_ms=period_ms, period_ms=period_ms)
 
-    def begin_session(self, transactional_id: str, timeout_ms: int) -> Session:
-        """Begin the only session that may use an id (an InitProducerId request).
+    def init_producer_id(self, transactional_id: str, timeout_ms: int, expected: Identity | None) -> ProducerAnswer:
+        """Answer InitProducerId."""
+        return _answer(lambda: self.take_over(transactional_id, timeout_ms, expected))
 
-        The previous session is fenced, and its open transaction aborted.
-        """
-        longest_ms = self._log_manager.broker_config.transaction_max_timeout_ms
-        if timeout_ms > longest_ms:
-            expected = f"expected at most transaction.max.timeout.ms, {longest_ms}"
-            raise ConfigError(f"transaction.timeout.ms is {timeout_ms}, {expected}")
-        with self._lock:
-            partition = self._log.partition_of(transactional_id)
-            if partition is not None and partition in self._unread:
-                self._read(partition, self._markers.open_producers())
-            known = self._known.get(transactional_id)
+    def take_over(self, transactional_id: str, timeout_ms: int, expected: Identity | None = None) -> ProducerAnswer:
+        """Begin to use an id. An open transaction is aborted first, which `complete` does: then ask again."""
+        if not transactional_id:
+            return ProducerAnswer(ErrorCode.INVALID_REQUEST)
+        if not 0 < timeout_ms <= self.longest_timeout_ms:
+            return ProducerAnswer(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+        with self.lock:
+            known = self._ready(transactional_id)
             if known is None:
-                self._log.create()  # this creates the directory in which ids are stored
-                started = TransactionMetadata(transactional_id, self._ids.allocate(), 0, timeout_ms)
-            else:
-                known = self._caught_up(self._settled(known))
-                self._sessions.pop(transactional_id, None)
-                if known.status is TransactionStatus.ONGOING:
-                    known = self._end(known, TransactionStatus.PREPARE_ABORT)
-                started = TransactionMetadata(transactional_id, *self._bumped(known), timeout_ms)
-            session = Session(self._write(started))
-            self._sessions[transactional_id] = session
-            return session
+                known = self.states.create(transactional_id, timeout_ms)
+            elif not known.is_prepared:
+                known = self.states.caught_up(known)
+            outcome = machine.initialize(known, timeout_ms, expected, self.states.moment)
+            if isinstance(outcome, ErrorCode):
+                return ProducerAnswer(outcome)
+            self.states.write(outcome)
+            self._takeovers[transactional_id] += 1
+            if outcome.is_prepared:
+                return ProducerAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
+            return ProducerAnswer(ErrorCode.NONE, Identity(outcome.producer_id, outcome.epoch))
 
-    def begin(self, session: Session) -> None:
-        """Prepare for a new transaction; one that an error left unfinished is ended first."""
-        with self._lock:
-            known = self._settled(self._checked(session))
-            if known.status is TransactionStatus.ONGOING:
-                known = self._end(known, TransactionStatus.PREPARE_ABORT)
-            session.metadata = known
+    def add_partitions(
+        self, transactional_id: str, by: Identity, partitions: Set[TopicPartition], version: int
+    ) -> ErrorCode:
+        """Add partitions to the transaction, which begins with the first ones (AddPartitionsToTxn)."""
 
-    def is_ended(self, session: Session) -> bool:
-        """Whether the session's transaction is already decided although its producer does not know it."""
-        with self._lock:
-            known = self._checked(session)
-            return known.is_prepared or _identity(known) != _identity(session.metadata)
+        def add(known: TransactionMetadata) -> machine.Outcome:
+            return machine.add_partitions(known, by, partitions, version, self.states.moment.now_ms)
 
-    def add_partition(self, session: Session, topic_partition: TopicPartition) -> None:
-        """Add a partition to the transaction, which begins with its first partition (an AddPartitionsToTxn request)."""
-        with self._lock:
-            known = self._settled(self._checked(session))
-            if _identity(known) != _identity(session.metadata):
-                raise IllegalStateError(f"transactional id {known.transactional_id}: {_ended(known)}")
-            if known.status is not TransactionStatus.ONGOING:
-                start_ms = self._clock.time_ms()
-                known = replace(known, status=TransactionStatus.ONGOING, start_ms=start_ms, partitions=frozenset())
-            session.metadata = self._write(replace(known, partitions=known.partitions | {topic_partition}))
+        return _answer(lambda: self._change(transactional_id, add)).error
 
-    def end(self, session: Session, *, commit: bool) -> None:
-        """Commit or abort (an EndTxn request). Nothing happens without partitions; a decided transaction is completed.
+    def verify(
+        self, transactional_id: str, by: Identity, partitions: Set[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Whether partitions are part of the transaction, without changing it."""
 
-        TransactionIncompleteError means that it is decided but could not be completed.
-        """
-        with self._lock:
-            known = self._checked(session)
-            if known.status is TransactionStatus.ONGOING:
-                wanted = TransactionStatus.PREPARE_COMMIT if commit else TransactionStatus.PREPARE_ABORT
-                known = self._end(known, wanted)
-            known = self._settled(known)
-            was_ended = _identity(known) != _identity(session.metadata)
-            session.metadata = known
-            if was_ended and (known.status in _COMMITS) != commit:
-                raise IllegalStateError(f"transactional id {known.transactional_id}: {_ended(known)}")
+        def check(known: TransactionMetadata) -> machine.Outcome:
+            return machine.verify(known, by)
+
+        with self.lock:
+            error = _answer(lambda: self._change(transactional_id, check)).error
+            known = self.states.get(transactional_id)
+            if error is not ErrorCode.NONE or known is None:
+                return dict.fromkeys(partitions, error)
+            missing = ErrorCode.TRANSACTION_ABORTABLE
+            return {one: ErrorCode.NONE if one in known.partitions else missing for one in partitions}
+
+    def end(self, transactional_id: str, by: Identity, *, commit: bool, version: int) -> ProducerAnswer:
+        """Decide how the transaction ends (EndTxn); `complete` has to follow."""
+
+        def decide(known: TransactionMetadata) -> machine.Outcome:
+            end = machine.end_v2 if version >= VERSION_2 else machine.end_v1
+            return end(known, by, commit=commit, moment=self.states.moment)
+
+        answer = _answer(lambda: self._change(transactional_id, decide))
+        return answer if version >= VERSION_2 else ProducerAnswer(answer.error)
+
+    def complete(self, transactional_id: str) -> None:
+        """Write the markers of a decided transaction, and that it is complete. A failure is logged."""
+        with self.lock:
+            self._ready(transactional_id)
+
+    def write_marker(
+        self, topic_partition: TopicPartition, by: Identity, *, commit: bool, coordinator_epoch: int, version: int
+    ) -> None:
+        """End a transaction in a partition, as an administrator or another coordinator decides (WriteTxnMarkers)."""
+        kind = ControlType.COMMIT if commit else ControlType.ABORT
+        self.states.write_marker(topic_partition, EndTransactionMarker(kind, coordinator_epoch), by, version)
+
+    def describe(self, transactional_id: str) -> TransactionMetadata | ErrorCode:
+        """The state of an id (DescribeTransactions)."""
+        if not transactional_id:
+            return ErrorCode.INVALID_REQUEST
+        if not self.states.has_log:
+            return ErrorCode.NOT_COORDINATOR
+        with self.lock:
+            return self.states.get(transactional_id) or ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+
+    def list(self) -> list[TransactionMetadata]:
+        """The states of all ids (ListTransactions)."""
+        with self.lock:
+            self.states.read_all()
+            return self.states.all()
 
     def settle(self) -> None:
-        """Complete decided transactions; abort those open for longer than their timeout, and fence their sessions.
+        """Complete decided transactions; abort those open for longer than their timeout, and fence their producers.
 
         Raises nothing: failures are logged, and tried again the next time.
         """
-        with self._lock:
-            open_producers = self._markers.open_producers() if self._unread else set()
-            for partition in sorted(self._unread):
+        with self.lock:
+            self.states.read_all()
+            moment = self.states.moment
+            for known in self.states.all():
                 try:
-                    self._read(partition, open_producers)
-                except Exception as error:
-                    _log.error("%s cannot be read, its transactional ids cannot be used: %s", partition, error)
-            now_ms = self._clock.time_ms()
-            for known in list(self._known.values()):
-                is_late = known.status is TransactionStatus.ONGOING and now_ms - known.start_ms > known.timeout_ms
-                try:
-                    if is_late:
-                        self._sessions.pop(known.transactional_id, None)
-                        self._end(self._caught_up(known), TransactionStatus.PREPARE_ABORT)
+                    if known.is_late(moment.now_ms):
+                        self._takeovers[known.transactional_id] += 1
+                        late = self.states.caught_up(known)
+                        self.states.complete(self.states.write(machine.decide(late, commit=False, moment=moment)))
                     elif known.is_prepared:
-                        self._known[known.transactional_id] = self._adopted(self._settled(known))
+                        self.states.adopt(self.states.complete(known))
                 except Exception as error:
-                    _log.error(
-                        "the transaction of %s cannot be ended now and will be tried again: %s",
-                        known.transactional_id,
-                        error,
-                    )
+                    _log_unfinished(known, error)
 
-    def _checked(self, session: Session) -> TransactionMetadata:
-        """The state of a session's id; raises ProducerFencedError if another session or a timeout fenced it."""
-        known = self._known[session.transactional_id]
-        if self._sessions.get(session.transactional_id) is not session:
-            found = f"producer id {session.metadata.producer_id}, epoch {session.metadata.epoch}"
-            expected = f"expected id {known.producer_id}, epoch {known.epoch}"
-            why = f"another producer has taken it over, or it timed out: {found}, {expected}"
-            raise ProducerFencedError(f"transactional id {known.transactional_id}: {why}")
+    def expire(self) -> None:
+        """Forget the ids that were not used for transactional.id.expiration.ms."""
+        with self.lock:
+            until_ms = self.states.moment.now_ms - self._config.transactional_id_expiration_ms
+            for known in self.states.all():
+                if known.can_expire and known.last_update_ms <= until_ms:
+                    self.states.forget(known.transactional_id)
+                    self._takeovers.pop(known.transactional_id, None)
+
+    def takeovers(self, transactional_id: str) -> int:
+        """How often producers have taken over the id: a later one, or the timeout, fences those before."""
+        return self._takeovers[transactional_id]
+
+    def _ready(self, transactional_id: str) -> TransactionMetadata | None:
+        """The state of an id, after its decided transaction is completed, unless that fails."""
+        known = self.states.get(transactional_id)
+        if known is not None and known.is_prepared:
+            try:
+                known = self.states.complete(known)
+            except TransactionIncompleteError as error:
+                _log_unfinished(known, error)
+                known = self.states.get(transactional_id)
         return known
 
-    def _read(self, partition: TopicPartition, open_producers: set[int]) -> None:
-        """Load a partition of the transaction log; `open_producers` have an open transaction in some other log."""
-        found = self._log.load(partition)
-        for transactional_id, known in found.items():
-            is_over = known.status is not TransactionStatus.ONGOING and not known.is_prepared
-            if is_over and known.producer_id in open_producers:
-                found[transactional_id] = self._adopted(known)
-        self._known.update(found)
-        self._unread.discard(partition)
-
-    def _adopted(self, known: TransactionMetadata) -> TransactionMetadata:
-        """The id with a transaction that partitions have open although the transaction log has none.
-
-        A power loss may take the end of the transaction log but not the ends of the partitions.
-        """
-        caught_up = self._caught_up(known)
-        is_open = caught_up.status is TransactionStatus.ONGOING
-        return replace(caught_up, start_ms=self._clock.time_ms()) if is_open else known
-
-    def _caught_up(self, known: TransactionMetadata) -> TransactionMetadata:
-        """The id with the latest epoch that any partition has seen, and all partitions that have its transaction
-        open."""
-        epoch, open_in = known.epoch, set(known.partitions)
-        for topic_partition, entry in self._markers.entries(known.producer_id):
-            epoch = max(epoch, entry.epoch)
-            if entry.current_txn_first_offset is not None:
-                open_in.add(topic_partition)
-        status = TransactionStatus.ONGOING if open_in else known.status
-        return replace(known, status=status, epoch=epoch, partitions=frozenset(open_in))
-
-    def _end(self, known: TransactionMetadata, status: TransactionStatus) -> TransactionMetadata:
-        epoch = min(known.epoch + 1, MAX_EPOCH)
-        return self._settled(self._write(replace(known, status=status, epoch=epoch, version=2)))
-
-    def _settled(self, known: TransactionMetadata) -> TransactionMetadata:
-        """Do steps 2 and 3 if the transaction is decided."""
-        if not known.is_prepared:
-            return known
-        try:
-            self._write_markers(known)
-            return self._write(self._completion(known))
-        except Exception as error:
-            decision = "committed" if known.status in _COMMITS else "aborted"
-            told = f"its transaction is decided and will be {decision}, but that cannot be completed now: {error}"
-            raise TransactionIncompleteError(f"transactional id {known.transactional_id}: {told}") from error
-
-    def _write_markers(self, prepared: TransactionMetadata) -> None:
-        """Write a marker to each partition that still needs one; if one fails the others still get theirs."""
-        coordinator_epoch = self._log.coordinator_epoch(prepared.transactional_id)
-        failure: Exception | None = None
-        for topic_partition in sorted(prepared.partitions):
-            try:
-                self._markers.write(prepared, topic_partition, coordinator_epoch)
-                self._on_marker(topic_partition)
-            except Exception as error:
-                failure = failure or error
-            else:
-                prepared = replace(prepared, partitions=prepared.partitions - {topic_partition})
-                self._known[prepared.transactional_id] = prepared
-        if failure is not None:
-            raise failure
-
-    def _completion(self, prepared: TransactionMetadata) -> TransactionMetadata:
-        commit = prepared.status is TransactionStatus.PREPARE_COMMIT
-        status = TransactionStatus.COMPLETE_COMMIT if commit else TransactionStatus.COMPLETE_ABORT
-        done = replace(prepared, status=status, partitions=frozenset(), next_producer_id=-1)
-        if prepared.next_producer_id >= 0 or prepared.epoch >= MAX_EPOCH:
-            next_id = prepared.next_producer_id if prepared.next_producer_id >= 0 else self._ids.allocate()
-            done = replace(done, producer_id=next_id, epoch=0)
-        return done
-
-    def _bumped(self, known: TransactionMetadata) -> tuple[int, int]:
-        if known.epoch + 1 < MAX_EPOCH:
-            return known.producer_id, known.epoch + 1
-        return self._ids.allocate(), 0
-
-    def _write(self, metadata: TransactionMetadata) -> TransactionMetadata:
-        self._log.append(metadata)
-        self._known[metadata.transactional_id] = metadata
-        return metadata
+    def _change(
+        self, transactional_id: str, decide: Callable[[TransactionMetadata], machine.Outcome]
+    ) -> ProducerAnswer:
+        """Carry out a request under a known id: write the next state, if there is one."""
+        if not transactional_id:
+            return ProducerAnswer(ErrorCode.INVALID_REQUEST)
+        if not self.states.has_log:
+            return ProducerAnswer(ErrorCode.NOT_COORDINATOR)
+        with self.lock:
+            known = self._ready(transactional_id)
+            if known is None:
+                return ProducerAnswer(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+            outcome = decide(known)
+            if isinstance(outcome, TransactionMetadata):
+                return ProducerAnswer(ErrorCode.NONE, machine.next_identity(self.states.write(outcome)))
+            is_done = outcome is ErrorCode.NONE
+            return ProducerAnswer(outcome, Identity(known.producer_id, known.epoch) if is_done else NOBODY)
 
 
-def _identity(metadata: TransactionMetadata) -> tuple[int, int]:
-    return metadata.producer_id, metadata.epoch
+def _answer(call: Callable[[], ProducerAnswer]) -> ProducerAnswer:
+    """An answer even if the state cannot be read or written: the client then looks for another coordinator."""
+    try:
+        return call()
+    except (KafkaStorageError, CorruptionError, UnknownTopicOrPartitionError) as error:
+        _log.error("a request about a transaction failed: %s", error)
+        return ProducerAnswer(ErrorCode.NOT_COORDINATOR)
 
 
-def _ended(known: TransactionMetadata) -> str:
-    return f"its transaction was {'committed' if known.status in _COMMITS else 'aborted'} already"
+def _log_unfinished(known: TransactionMetadata, error: Exception) -> None:
+    told = "the transaction of %s cannot be ended now and will be tried again: %s"
+    _log.error(told, known.transactional_id, error)

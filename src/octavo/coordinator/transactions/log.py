@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from octavo.coordinator.fetch import FetchOptions, fetch_all
 from octavo.coordinator.internal_topics import InternalTopic
+from octavo.coordinator.transactions.metadata import VERSION_1, TransactionMetadata
 from octavo.errors import CorruptionError
 from octavo.format.batches.batch import Origin, build_batch
 from octavo.format.messages.records import encode_key, encode_versioned
@@ -18,37 +18,13 @@ from octavo.format.messages.transaction_state import (
 )
 from octavo.format.names import TopicPartition
 from octavo.format.record import Record
+from octavo.kernels.layout import NO_PRODUCER_ID
 from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.append_origin import AppendOrigin
 from octavo.system.clock import Clock
 
 TRANSACTION_LOG = TRANSACTION_STATE_TYPES[0]
-# A broker with transaction.version 0 cannot read later versions; one with 2 reads this version, too.
-VALUE_VERSION = 0
-_NO_PRODUCER_ID = -1
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionMetadata:
-    """A transactional id: who may use it, and the state of its transaction.
-
-    From PREPARE_COMMIT or PREPARE_ABORT on, the epoch is that of the markers and of the next transaction. In `version`
-    2, which this library writes, it is one more than that of the batches; a broker may have left an earlier version.
-    """
-
-    transactional_id: str
-    producer_id: int
-    epoch: int
-    timeout_ms: int
-    status: TransactionStatus = TransactionStatus.EMPTY
-    partitions: frozenset[TopicPartition] = frozenset()
-    start_ms: int = -1
-    next_producer_id: int = _NO_PRODUCER_ID  # chosen by a broker when the epochs ran out
-    version: int = 2
-
-    @property
-    def is_prepared(self) -> bool:
-        return self.status in (TransactionStatus.PREPARE_COMMIT, TransactionStatus.PREPARE_ABORT)
+VALUE_VERSION = 1  # what a broker with transaction.version 1 or 2 writes; 0 is read too
 
 
 class TransactionLog:
@@ -57,6 +33,10 @@ class TransactionLog:
     def __init__(self, topic: InternalTopic, clock: Clock) -> None:
         self._topic = topic
         self._clock = clock
+
+    @property
+    def has_topic(self) -> bool:
+        return bool(self._topic.count)
 
     def partitions(self) -> list[TopicPartition]:
         """The partitions of the topic that are in these log directories."""
@@ -81,13 +61,20 @@ class TransactionLog:
 
     def append(self, metadata: TransactionMetadata) -> None:
         """Write a state."""
+        self._append(metadata.transactional_id, encode_versioned(TRANSACTION_LOG.value, VALUE_VERSION, _row(metadata)))
+
+    def append_tombstone(self, transactional_id: str) -> None:
+        """Forget an id."""
+        self._append(transactional_id, None)
+
+    def _append(self, transactional_id: str, value: bytes | None) -> None:
         self.create()
-        partition = self._topic.partition_of(metadata.transactional_id)
+        partition = self._topic.partition_of(transactional_id)
         assert partition is not None, "the topic was created"
-        log, now_ms = self._topic.log(partition), self._clock.time_ms()
-        key = encode_key(TRANSACTION_LOG, {"transactionalId": metadata.transactional_id})
-        value = encode_versioned(TRANSACTION_LOG.value, VALUE_VERSION, _row(metadata, now_ms))
-        batch = bytearray(build_batch([Record(0, now_ms, key, value)], origin=Origin(base_sequence=0)))
+        log = self._topic.log(partition)
+        key = encode_key(TRANSACTION_LOG, {"transactionalId": transactional_id})
+        record = Record(0, self._clock.time_ms(), key, value)
+        batch = bytearray(build_batch([record], origin=Origin(base_sequence=0)))
         log.append_as_leader(batch, leader_epoch=log.leader_epoch, origin=AppendOrigin.COORDINATOR, trusted=True)
 
 
@@ -103,41 +90,46 @@ def last_states(records: Iterable[ConsumerRecord]) -> dict[str, TransactionMetad
         if decoded.value is None:
             found.pop(transactional_id, None)
         else:
-            before = found.get(transactional_id)
-            found[transactional_id] = _metadata(transactional_id, decoded.value.data, before)
+            found[transactional_id] = _metadata(transactional_id, decoded.value.data)
     return found
 
 
-def _metadata(transactional_id: str, row: Row, before: TransactionMetadata | None) -> TransactionMetadata:
+def _metadata(transactional_id: str, row: Row) -> TransactionMetadata:
     partitions = frozenset(
         TopicPartition(entry["topic"], number)
         for entry in row["transactionPartitions"] or ()
         for number in entry["partitionIds"]
     )
-    known = TransactionMetadata(transactional_id, row["producerId"], row["producerEpoch"], row["transactionTimeoutMs"])
-    # Records do not state their version. Under the rules of version 1 a log accepts the markers of both, so 1 is
-    # assumed.
-    return replace(
-        known,
-        version=2 if before is not None and before.epoch < known.epoch else 1,
+    return TransactionMetadata(
+        transactional_id,
+        row["producerId"],
+        row["producerEpoch"],
+        row["transactionTimeoutMs"],
         status=TransactionStatus(row["transactionStatus"]),
         partitions=partitions,
         start_ms=row["transactionStartTimestampMs"],
-        next_producer_id=row.get("nextProducerId", _NO_PRODUCER_ID),
+        last_update_ms=row["transactionLastUpdateTimestampMs"],
+        previous_producer_id=row.get("previousProducerId", NO_PRODUCER_ID),
+        next_producer_id=row.get("nextProducerId", NO_PRODUCER_ID),
+        # Records of version 0 do not state it. Logs accept markers of both versions under the rules of the first.
+        version=row.get("clientTransactionVersion", VERSION_1),
     )
 
 
-def _row(metadata: TransactionMetadata, now_ms: int) -> Row:
+def _row(metadata: TransactionMetadata) -> Row:
     topics: dict[str, list[int]] = {}
     for topic, number in sorted(metadata.partitions):
         topics.setdefault(topic, []).append(number)
     named = [{"topic": topic, "partitionIds": numbers} for topic, numbers in topics.items()]
     return {
         "producerId": metadata.producer_id,
+        "previousProducerId": metadata.previous_producer_id,
+        "nextProducerId": metadata.next_producer_id,
         "producerEpoch": metadata.epoch,
         "transactionTimeoutMs": metadata.timeout_ms,
         "transactionStatus": int(metadata.status),
         "transactionPartitions": None if metadata.status is TransactionStatus.EMPTY else named,
-        "transactionLastUpdateTimestampMs": now_ms,
+        "transactionLastUpdateTimestampMs": metadata.last_update_ms,
         "transactionStartTimestampMs": metadata.start_ms,
+        "clientTransactionVersion": metadata.version,
     }

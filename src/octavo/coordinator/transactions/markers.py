@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from octavo.coordinator.transactions.log import TransactionMetadata
+from octavo.coordinator.transactions.machine import Identity
+from octavo.coordinator.transactions.metadata import TransactionMetadata
 from octavo.errors import (
     InvalidProducerEpochError,
     KafkaStorageError,
@@ -13,7 +14,6 @@ from octavo.errors import (
     UnknownTopicOrPartitionError,
 )
 from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
-from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.log_manager import LogManager
@@ -38,34 +38,29 @@ class Markers:
         partition, records of an earlier transaction may have lost their marker, and a COMMIT would show them even if
         that transaction was aborted.
         """
-        log = self._log(topic_partition)
+        log = self.log(topic_partition)
         if log is None:
             return
-        is_commit = prepared.status is TransactionStatus.PREPARE_COMMIT and not _has_older_transaction(log, prepared)
-        kind = ControlType.COMMIT if is_commit else ControlType.ABORT
-        batch = build_marker_batch(
-            EndTransactionMarker(kind, coordinator_epoch),
-            offset=0,
-            timestamp=self._clock.time_ms(),
-            producer_id=prepared.producer_id,
-            producer_epoch=prepared.epoch,
-        )
+        is_commit = prepared.is_commit and not _has_older_transaction(log, prepared)
+        marker = EndTransactionMarker(ControlType.COMMIT if is_commit else ControlType.ABORT, coordinator_epoch)
         try:
-            log.append_as_leader(
-                batch,
-                leader_epoch=log.leader_epoch,
-                origin=AppendOrigin.COORDINATOR,
-                transaction_version=prepared.version,
-            )
+            self.append(log, marker, Identity(prepared.producer_id, prepared.epoch), prepared.version)
         except (InvalidProducerEpochError, TransactionCoordinatorFencedError) as error:
             told = "transactional id %s: %s has a newer epoch, so the old transaction is over there: %s"
             _log.warning(told, prepared.transactional_id, topic_partition, error)
 
+    def append(self, log: PartitionLog, marker: EndTransactionMarker, by: Identity, version: int) -> None:
+        """Append a marker; raises if it has an old epoch."""
+        batch = build_marker_batch(
+            marker, offset=0, timestamp=self._clock.time_ms(), producer_id=by.producer_id, producer_epoch=by.epoch
+        )
+        origin = AppendOrigin.COORDINATOR
+        log.append_as_leader(batch, leader_epoch=log.leader_epoch, origin=origin, transaction_version=version)
+
     def entries(self, producer_id: int) -> Iterator[tuple[TopicPartition, ProducerStateEntry]]:
         """The partitions that know a producer, each with the producer's state there."""
         for topic_partition, log in list(self._log_manager.logs.items()):
-            with log.lock:
-                entry = log.producers.table.get(producer_id)
+            entry = log.producer(producer_id)
             if entry is not None:
                 yield topic_partition, entry
 
@@ -77,7 +72,7 @@ class Markers:
                 found.update(producer_id for _, producer_id in log.producers.table.ongoing())
         return found
 
-    def _log(self, topic_partition: TopicPartition) -> PartitionLog | None:
+    def log(self, topic_partition: TopicPartition) -> PartitionLog | None:
         """A partition's log; None if it was deleted in the meantime, or belongs to another broker."""
         log = self._log_manager.logs.get(topic_partition)
         if log is None:
@@ -90,8 +85,7 @@ class Markers:
 
 def _has_older_transaction(log: PartitionLog, prepared: TransactionMetadata) -> bool:
     """Whether the producer's open records belong to an earlier transaction, because those of this one are lost."""
-    with log.lock:
-        entry = log.producers.table.get(prepared.producer_id)
+    entry = log.producer(prepared.producer_id)
     if entry is None or entry.current_txn_first_offset is None:
         return False
     return entry.epoch < prepared.epoch - 1  # batches have their markers' epoch, or in version 2 the one before

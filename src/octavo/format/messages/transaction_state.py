@@ -20,6 +20,11 @@ class TransactionStatus(IntEnum):
     DEAD = 6
     PREPARE_EPOCH_FENCE = 7
 
+    @property
+    def kafka_name(self) -> str:
+        """The state as Kafka shows it, such as PrepareCommit."""
+        return "".join(word.capitalize() for word in self.name.split("_"))
+
 
 TRANSACTION_STATE_TYPES = record_types(
     record_type(0, "TransactionLog", "transactionalId  string", "0-1", "1+", """

@@ -18,6 +18,7 @@ from octavo.format.varint import Bytes, decode_uvarint
 
 _HEAD = struct.Struct(">hhih")  # api key, api version, correlation id, length of the client id
 _LENGTH_AND_ID = struct.Struct(">ii")
+_ID_BYTES = 4
 
 
 class RequestHeader(NamedTuple):
@@ -70,7 +71,10 @@ def response_parts(api: Api, version: int, correlation_id: int, row: Row) -> lis
     """A response with its length and header, ready to be sent."""
     parts = encode_parts(api.response, version, row)
     tags = b"\0" if version in api.response.flexible and api is not API_VERSIONS else b""
-    size = 4 + len(tags) + sum(len(part) if isinstance(part, Bytes) else part.size for part in parts)
-    first, *rest = parts  # the first part is always bytes
+    size = _ID_BYTES + len(tags)
+    for part in parts:
+        size += len(part) if isinstance(part, Bytes) else part.size
+    first = parts[0]  # always bytes
     assert isinstance(first, bytes)
-    return [_LENGTH_AND_ID.pack(size, correlation_id) + tags + first, *rest]
+    parts[0] = _LENGTH_AND_ID.pack(size, correlation_id) + tags + first
+    return parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from octavo.coordinator.transactions.log import TransactionMetadata
+from octavo.coordinator.transactions.metadata import TransactionMetadata
 from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
 
@@ -57,15 +57,10 @@ def _joined(
     return OpenTransaction(
         producer_id,
         state.transactional_id,
-        _kafka_name(state.status),
+        state.status.kafka_name,
         state.epoch,
         state.start_ms,
         state.timeout_ms,
         tuple(sorted(state.partitions)),
         first_offsets,
     )
-
-
-def _kafka_name(status: TransactionStatus) -> str:
-    """A state as Kafka's tools show it, such as PrepareCommit."""
-    return "".join(word.capitalize() for word in status.name.split("_"))

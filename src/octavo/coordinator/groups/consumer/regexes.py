@@ -9,9 +9,8 @@ from enum import Enum
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.group import Member, ResolvedRegex
-from octavo.coordinator.groups.consumer.regex.nodes import BadExpressionError
-from octavo.coordinator.groups.consumer.regex.pattern import compiled
 from octavo.coordinator.groups.consumer.transition import Transition
+from octavo.coordinator.patterns import BadPatternError, matching
 from octavo.format.protocol.error_codes import ErrorCode
 
 _MIN_REFRESH_INTERVAL_MS = 10_000
@@ -45,8 +44,8 @@ def note_regex(change: Transition, known: Member, member: Member) -> RegexChange
 
 def _check(regex: str) -> None:
     try:
-        compiled(regex)
-    except BadExpressionError as error:
+        matching([""], regex)
+    except BadPatternError as error:
         raise RequestError(
             ErrorCode.INVALID_REGULAR_EXPRESSION,
             f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {error}.",
@@ -79,10 +78,9 @@ def _has_new_topics(change: Transition) -> bool:
 
 def _resolve(change: Transition, may_describe: Callable[[str], bool]) -> None:
     group, topics, time_ms = change.group, change.view.topics, change.view.now.time_ms
-    is_changed = False
+    names, is_changed = list(topics.by_name), False
     for regex in group.subscribed_regexes:
-        pattern = compiled(regex)
-        found = frozenset(name for name in topics.by_name if pattern.matches(name) and may_describe(name))
+        found = frozenset(name for name in matching(names, regex) if may_describe(name))
         known = group.regexes.get(regex)
         is_changed = is_changed or found != (frozenset() if known is None else known.topics)
         change.write(records.regex_write(group.group_id, regex, ResolvedRegex(found, _UNKNOWN_VERSION, time_ms)))

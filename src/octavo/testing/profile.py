@@ -1,0 +1,12 @@
+"""The broker configs that tests want: no waiting, and few files."""
+
+from __future__ import annotations
+
+PROFILE = {
+    "connections.max.idle.ms": -1,  # a clock that is advanced by days must not disconnect everybody
+    "offsets.topic.num.partitions": 1,
+    "transaction.state.log.num.partitions": 1,
+}
+
+# For a copy of a directory, whose records may be years old.
+KEEP_ALL = {"log.retention.ms": -1}
