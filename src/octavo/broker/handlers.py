@@ -10,6 +10,8 @@ from octavo.broker.apis import (
     alter_configs,
     alter_user_scram_credentials,
     api_versions,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_acls,
     create_partitions,
     create_topics,
@@ -101,6 +103,8 @@ HANDLERS: dict[int, Handler] = {
     apis.DESCRIBE_PRODUCERS.key: describe_producers.handle,
     apis.DESCRIBE_TRANSACTIONS.key: describe_transactions.handle,
     apis.LIST_TRANSACTIONS.key: list_transactions.handle,
+    apis.CONSUMER_GROUP_HEARTBEAT.key: consumer_group_heartbeat.handle,
+    apis.CONSUMER_GROUP_DESCRIBE.key: consumer_group_describe.handle,
     apis.LIST_CONFIG_RESOURCES.key: list_config_resources.handle,
     apis.DESCRIBE_TOPIC_PARTITIONS.key: describe_topic_partitions.handle,
 }
