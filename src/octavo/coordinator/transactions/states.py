@@ -14,7 +14,7 @@ from octavo.coordinator.transactions.markers import Markers
 from octavo.coordinator.transactions.metadata import TransactionMetadata
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.errors import TransactionIncompleteError, UnknownTopicOrPartitionError
-from octavo.format.batches.control import EndTransactionMarker
+from octavo.format.batches.control import ControlType, EndTransactionMarker
 from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
 from octavo.kernels.layout import NO_PRODUCER_EPOCH
@@ -22,8 +22,8 @@ from octavo.storage.log_manager import LogManager
 
 _log = logging.getLogger(__name__)
 
-# Called with a partition after a transaction marker was written to it.
-OnMarker = Callable[[TopicPartition], None]
+# Called with a partition, a producer id, and whether the transaction was committed, after its marker was written.
+OnMarker = Callable[[TopicPartition, int, bool], None]
 
 
 class TransactionStates:
@@ -47,6 +47,10 @@ class TransactionStates:
     def has_log(self) -> bool:
         return self._log.has_topic
 
+    def create_log(self) -> None:
+        """Create `__transaction_state`, unless it exists."""
+        self._log.create()
+
     def all(self) -> list[TransactionMetadata]:
         return list(self._known.values())
 
@@ -62,7 +66,7 @@ class TransactionStates:
 
     def create(self, transactional_id: str, timeout_ms: int) -> TransactionMetadata:
         """The state from which a new id is initialized; it is not written."""
-        self._log.create()  # this creates the directory in which producer ids are stored
+        self.create_log()  # also the directory in which producer ids are stored
         return TransactionMetadata(transactional_id, self._ids.allocate(), NO_PRODUCER_EPOCH, timeout_ms)
 
     def write(self, metadata: TransactionMetadata) -> TransactionMetadata:
@@ -104,7 +108,7 @@ class TransactionStates:
         if log is None:
             raise UnknownTopicOrPartitionError(f"there is no partition {topic_partition}")
         self._markers.append(log, marker, by, version)
-        self._on_marker(topic_partition)
+        self._on_marker(topic_partition, by.producer_id, marker.type is ControlType.COMMIT)
 
     def adopt(self, known: TransactionMetadata) -> None:
         """Let an id have a transaction that partitions have open although the transaction log has none.
@@ -141,8 +145,8 @@ class TransactionStates:
         failure: Exception | None = None
         for topic_partition in sorted(prepared.partitions):
             try:
-                self._markers.write(prepared, topic_partition, coordinator_epoch)
-                self._on_marker(topic_partition)
+                is_commit = self._markers.write(prepared, topic_partition, coordinator_epoch)
+                self._on_marker(topic_partition, prepared.producer_id, is_commit)
             except Exception as error:
                 failure = failure or error
             else:
