@@ -4,6 +4,7 @@ PYTHON ?=
 TEST_JOBS ?= 2
 FUZZ_INPUTS ?= 1000000
 SOAK_INPUTS ?= 20000000
+SOAK_FRAMES ?= 1000000
 SOAK_FLIPS ?= 10500
 SOAK_SECONDS ?= 600
 SOAK_KILLS ?= 100
@@ -14,6 +15,7 @@ ASAN_INPUTS ?= 20000
 PYTEST_ARGS ?=
 PYSPARK ?= 4.2.1
 BENCH_ARGS ?=
+COMPAT_SUITES ?=
 
 BIN := .venv/bin
 PYTEST_OPTIONS = --numprocesses $(TEST_JOBS) --dist loadgroup -r fEs $(PYTEST_ARGS)
@@ -32,7 +34,7 @@ space := $(subst ,, )
 KERNELS := .venv/.kernels-$(subst /,_,$(subst $(space),_,$(CC)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test newest spark check lint docs site bench fuzz attack soak asan wheels kafka clean
+.PHONY: help setup demo test newest spark check lint docs site bench fuzz attack soak asan compat wheels kafka clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -97,6 +99,7 @@ bench: setup ## measure each job beside its physical limit and its peers, and dr
 	$(BIN)/python -m benchmarks.storing $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.compaction $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.broker $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.testing $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.spark_source $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.spark_sink $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.plot
@@ -107,10 +110,11 @@ fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
 attack: setup ## kill, cut the power, fill disks, feed hostile files, interrupt, fork, crowd; print the scoreboard (ATTACK_ARGS=…)
 	$(BIN)/python -m tests.attack --jobs $(TEST_JOBS) $(ATTACK_ARGS)
 
-soak: setup ## attack, flip bytes, kill writers, read a busy broker's disk, fuzz for hours (SOAK_ATTACK= SOAK_FLIPS= SOAK_KILLS= SOAK_SECONDS= SOAK_INPUTS=)
+soak: setup ## attack, flip bytes, kill writers, read a busy broker's disk, fuzz for hours (SOAK_ATTACK= SOAK_FLIPS= SOAK_KILLS= SOAK_SECONDS= SOAK_FRAMES= SOAK_INPUTS=)
 	$(BIN)/python -m tests.attack --jobs $(TEST_JOBS) --seed $$(date +%s) $(SOAK_ATTACK)
 	OCTAVO_FLIPS=$(SOAK_FLIPS) $(PYTEST) tests/corruption
 	OCTAVO_KILLS=$(SOAK_KILLS) $(PYTEST) tests/crash/test_kills.py tests/broker/test_kills.py
+	OCTAVO_MUTATED_FRAMES=$(SOAK_FRAMES) OCTAVO_MUTATED_SEED=$$(date +%s) OCTAVO_CROWD=900 $(PYTEST) tests/broker/test_mutated_frames.py tests/broker/test_crowds.py
 	OCTAVO_LIVE_SECONDS=$(SOAK_SECONDS) $(PYTEST) tests/interop/test_live_directory.py tests/spark/test_live_stream.py
 	OCTAVO_SPARK_ARCHIVES=all $(PYTEST) tests/spark/test_source.py
 	OCTAVO_SYNC=1 $(PYTEST) tests/storage tests/client tests/jobs tests/cli
@@ -121,6 +125,9 @@ soak: setup ## attack, flip bytes, kill writers, read a busy broker's disk, fuzz
 
 asan: setup ## run the kernels' tests and a short fuzz under AddressSanitizer (ASAN_INPUTS=20000)
 	@scripts/asan.sh $(ASAN_INPUTS)
+
+compat: setup ## run the public test suites of Kafka's clients against octavo broker, and print one table (COMPAT_SUITES=…)
+	@compat/run.sh $(COMPAT_SUITES)
 
 wheels: setup ## build the sdist and the wheel for PyPI into dist/, and try them in empty environments
 	@scripts/wheels.sh

@@ -58,11 +58,11 @@ class Query:
 
 
 QUERIES = (
-    Query("read d1, 7 columns", D1, of_transport=0.8, of_kafka=2.7),
+    Query("read d1, 7 columns", D1, of_transport=0.8, of_kafka=2.1),
     Query("read d1, value + offset", D1, TWO, of_kafka=4.5),
-    Query("read d2, 7 columns", D2, of_transport=0.8, of_kafka=1.9),
+    Query("read d2, 7 columns", D2, of_transport=0.7, of_kafka=1.9),
     Query("read d3 (JSON, zstd), 7 columns", D3, of_kafka=2.4),
-    Query("stream d1, availableNow", D1, of_transport=0.8, of_kafka=3.0, stream=True),
+    Query("stream d1, availableNow", D1, of_transport=0.85, of_kafka=1.5, stream=True),
 )
 
 
@@ -146,7 +146,7 @@ def _line(figure: dict[str, Any]) -> str:
     parts = [f"{figure['query']:32} {figure['contender']:24} {speed}"]
     for peer, times in figure["times"].items():
         gate = figure["gates"].get(peer)
-        told = "" if gate is None else f" (gate {gate:.1f} {'met' if times >= gate else 'MISSED'})"
+        told = "" if gate is None else f" (gate {gate:g} {'met' if times >= gate else 'MISSED'})"
         parts.append(f"{times:.2f} x {peer}{told}")
     return "; ".join(parts)
 

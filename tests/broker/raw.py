@@ -38,10 +38,7 @@ class RawClient:
 
     def frame(self, api: Api, version: int, body: bytes) -> bytes:
         self._correlation_id += 1
-        name = None if self._client_id is None else self._client_id.encode()
-        header = struct.pack(">hhih", api.key, version, self._correlation_id, -1 if name is None else len(name))
-        header += (name or b"") + (b"\0" if version in api.request.flexible else b"")
-        return struct.pack(">i", len(header) + len(body)) + header + body
+        return request_frame(api, version, body, correlation_id=self._correlation_id, client_id=self._client_id)
 
     def receive(self) -> bytes | None:
         """The next frame without its length; None once the connection is closed."""
@@ -65,3 +62,13 @@ class RawClient:
                 return None
             data += more
         return data
+
+
+def request_frame(
+    api: Api, version: int, body: bytes, *, correlation_id: int, client_id: str | None = CLIENT_ID
+) -> bytes:
+    """A whole request: length, header, body."""
+    name = None if client_id is None else client_id.encode()
+    header = struct.pack(">hhih", api.key, version, correlation_id, -1 if name is None else len(name))
+    header += (name or b"") + (b"\0" if version in api.request.flexible else b"")
+    return struct.pack(">i", len(header) + len(body)) + header + body

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -15,35 +13,15 @@ from pathlib import Path
 from confluent_kafka import KafkaError, Message, Producer
 
 import octavo
-from tests.interop.broker import free_ports
+from tests.broker.served import Served
 
 KILLS = int(os.environ.get("OCTAVO_KILLS", "5"))
 PARTITIONS = 3
 _SECONDS = 60.0
 
 
-class Served:
-    """`octavo broker` in a process of its own, always on the same port."""
-
-    def __init__(self, logs: Path) -> None:
-        (port,) = free_ports(1)
-        self.address = f"127.0.0.1:{port}"
-        line = [sys.executable, "-m", "octavo", "broker", str(logs), "--listen", self.address]
-        self._line = [*line, "--config", f"num.partitions={PARTITIONS}"]
-        self.start()
-
-    def start(self) -> None:
-        self._process = subprocess.Popen(self._line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == f"listening on {self.address}\n"
-
-    def end(self, number: signal.Signals) -> None:
-        self._process.send_signal(number)
-        self._process.wait(_SECONDS)
-
-
 def test_what_was_acknowledged_is_there_once(tmp_path: Path) -> None:
-    served = Served(tmp_path / "logs")
+    served = Served(tmp_path / "logs", configs={"num.partitions": str(PARTITIONS)})
     acknowledged: dict[bytes, tuple[int, int]] = {}
     is_done = threading.Event()
 
@@ -53,8 +31,8 @@ def test_what_was_acknowledged_is_there_once(tmp_path: Path) -> None:
 
     def produce(name: int) -> None:
         producer = Producer({
-            "bootstrap.servers": served.address, "enable.idempotence": True, "linger.ms": 2, "batch.size": 2000,
-            "message.timeout.ms": 120_000, "reconnect.backoff.max.ms": 100, "retry.backoff.ms": 50,
+            "bootstrap.servers": served.bootstrap_servers, "enable.idempotence": True, "linger.ms": 2,
+            "batch.size": 2000, "message.timeout.ms": 120_000, "reconnect.backoff.max.ms": 100, "retry.backoff.ms": 50,
         })  # fmt: skip
         number = 0
         while not is_done.is_set():

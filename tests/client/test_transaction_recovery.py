@@ -39,10 +39,10 @@ class Disk:
         self.is_bad = True
         write = Markers.write
 
-        def failing(markers: Markers, prepared: TransactionMetadata, name: TopicPartition, epoch: int) -> bool:
+        def failing(markers: Markers, prepared: TransactionMetadata, name: TopicPartition, epoch: int) -> None:
             if self.is_bad and name == T1:
                 raise error()
-            return write(markers, prepared, name, epoch)
+            write(markers, prepared, name, epoch)
 
         monkeypatch.setattr(Markers, "write", failing)
 

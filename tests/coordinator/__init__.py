@@ -1,0 +1,1 @@
+"""Tests of the coordinators' machines, which need no log and no network."""

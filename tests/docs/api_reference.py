@@ -10,11 +10,12 @@ from types import ModuleType
 
 WIDTH = 100
 # Only these are constructed by users; the others are results of calls.
-CONSTRUCTED = ("LogDir", "Broker")
+CONSTRUCTED = ("LogDir", "Broker", "Kafka")
 # Public for other parts of this package, not for users.
 HIDDEN = (
     *("check_complete", "check_configs", "check_topic", "close_first", "disown"),
-    *("future_and_stray", "make_missing", "ownership", "producer_ids", "write_held"),
+    *("action", "hitting", "is_empty", "last_requests", "try_hit"),
+    *("future_and_stray", "make_dispatcher", "make_loop", "make_missing", "ownership", "producer_ids", "write_held"),
 )
 _SECTIONS = ("Args:", "Returns:", "Raises:", "Yields:")
 _ENTRY = re.compile(r"^    ([*\w]+): ")

@@ -17,6 +17,7 @@ import click
 
 import octavo
 import octavo.spark
+import octavo.testing
 from octavo.cli.command_table import COMMANDS
 from octavo.cli.examples import EXAMPLES
 from octavo.cli.group import octavo as octavo_group
@@ -38,6 +39,7 @@ PAGES = [
     DOCS / "commands" / "verify.md",
     DOCS / "reference" / "python.md",
     DOCS / "reference" / "spark.md",
+    DOCS / "reference" / "testing.md",
     DOCS / "spark-sink.md",
     DOCS / "spark-source.md",
 ]
@@ -119,6 +121,7 @@ def parts() -> dict[str, str]:
         ),
         "python api": api_reference(octavo),
         "spark api": api_reference(octavo.spark),
+        "testing api": api_reference(octavo.testing),
         "overview": overview(),
         "commands": "\n".join(sections()),
     }

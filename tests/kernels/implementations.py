@@ -10,7 +10,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 MODULES: tuple[str, ...] = ("walk", "decode", "encode", "legacy", "hash", "replay", "stamp", "index", "text")
-MODULES += ("accumulate", "offset_map", "filter", "runs", "seek", "summary")
+MODULES += ("accumulate", "offset_map", "filter", "runs", "seek", "summary", "messages", "survey")
 PACKAGES = {"compiled": "octavo.kernels.compiled", "reference": "octavo.kernels.reference"}
 
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from octavo.system.clock import ManualClock, SystemClock
+from octavo.system.clock import ManualClock, ShiftedClock, SystemClock
 from octavo.system.scheduler import EndScheduler, JobScheduler, ManualScheduler, ScheduledTask, ThreadScheduler
 
 
@@ -48,6 +48,51 @@ def test_threads_run_delayed_and_periodic_tasks() -> None:
     assert late.wait(10)
     periodic.cancel()
     scheduler.shutdown()
+
+
+def test_threads_run_what_comes_due_when_their_clock_is_moved() -> None:
+    clock, ran = ShiftedClock(), list[str]()
+    scheduler = ThreadScheduler(threads=1, clock=clock)
+    scheduler.schedule("tomorrow", lambda: ran.append("tomorrow"), delay_ms=86_400_000)
+    scheduler.schedule("hourly", lambda: ran.append("hourly"), delay_ms=3_600_000, period_ms=3_600_000)
+    scheduler.run_due()
+    assert ran == []
+    for _ in range(2):
+        clock.advance(86_400_000)
+        scheduler.run_due()
+    assert ran == ["hourly", "tomorrow", "hourly"]
+    scheduler.shutdown()
+
+
+def test_whoever_runs_what_is_due_waits_for_other_threads() -> None:
+    scheduler, begun, may_end, ran = ThreadScheduler(threads=1), threading.Event(), threading.Event(), list[int]()
+
+    def slow() -> None:
+        begun.set()
+        assert may_end.wait(10)
+        ran.append(1)
+
+    scheduler.schedule("slow", slow)
+    assert begun.wait(10)
+
+    def run_due() -> None:
+        scheduler.run_due()
+        ran.append(2)
+
+    running = threading.Thread(target=run_due)
+    running.start()
+    may_end.set()
+    running.join(10)
+    assert ran == [1, 2]
+    scheduler.shutdown()
+
+
+def test_a_shifted_clock_runs_on_with_the_machines() -> None:
+    clock, machine = ShiftedClock(), SystemClock()
+    before = machine.time_ms(), machine.monotonic_ms()
+    clock.advance(5000)
+    assert clock.time_ms() >= before[0] + 5000 and clock.monotonic_ms() >= before[1] + 5000
+    assert clock.time_ms() <= machine.time_ms() + 5000
 
 
 def test_failing_task_runs_again() -> None:

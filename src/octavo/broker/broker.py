@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Self, TypeVar
@@ -78,7 +78,7 @@ class Broker:
         logs.make_missing()
         self.logs = logs
         self._executor = ThreadPoolExecutor(_THREADS, "octavo-broker")
-        self._loop = asyncio.new_event_loop()
+        self._loop = self.make_loop()
         self._thread = threading.Thread(target=self._run, name="octavo-broker", daemon=True)
         self._is_closed = False
         self._thread.start()
@@ -138,6 +138,14 @@ class Broker:
     ) -> None:
         await asyncio.to_thread(self.close)
 
+    def make_loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that serves all connections; a broker for tests has one that follows its clock."""
+        return asyncio.new_event_loop()
+
+    def make_dispatcher(self, context: Context, executor: Executor) -> Dispatcher:
+        """What answers the requests; a broker for tests has one that can fail."""
+        return Dispatcher(context, executor)
+
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
@@ -178,7 +186,7 @@ class Broker:
             max_idle_ms=config.connections_max_idle_ms,
             max_queued_bytes=config.queued_max_request_bytes,
         )
-        return Server(Dispatcher(context, self._executor), limits)
+        return Server(self.make_dispatcher(context, self._executor), limits)
 
     def _call(self, function: Callable[[], Result]) -> Result:
         """Run a function on the loop's thread."""

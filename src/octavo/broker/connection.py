@@ -6,15 +6,17 @@ import asyncio
 import logging
 import os
 import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from octavo.broker.inbox import Inbox
+from octavo.broker.inbox import Hall, Inbox
 from octavo.broker.outbox import Outbox
 from octavo.broker.request import CloseConnection
 from octavo.broker.security.peer import Door
 from octavo.broker.stream_outbox import StreamOutbox
 from octavo.errors import OctavoError
 from octavo.format.messages.codec import Part
+from octavo.format.varint import Bytes
 
 if TYPE_CHECKING:
     from octavo.broker.dispatch import Dispatcher, Pending
@@ -23,20 +25,25 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _REQUESTS_AT_ONCE = 64
+_TOGETHER_BYTES = 64 << 10  # answers are sent together up to this size
 
 
 class Connection(asyncio.BufferedProtocol):
-    """Lives on the loop's thread. The next request is handled once the answer to the last one has been sent.
+    """Lives on the loop's thread. Requests are handled one after the other, in the order in which they came.
 
-    A client that does not take its answers is not read from: what it sends waits in its own socket.
+    Small answers to requests that came together are sent together. A client that does not take its answers is not read
+    from: what it sends waits in its own socket, and nothing more is handled for it.
     """
 
-    def __init__(self, dispatcher: Dispatcher, limits: ConnectionLimits, door: Door) -> None:
+    def __init__(self, dispatcher: Dispatcher, limits: ConnectionLimits, door: Door, hall: Hall) -> None:
         self._dispatcher = dispatcher
         self._limits = limits
         self._door = door
-        self._is_busy = self._is_reading_paused = False
+        self._hall = hall
+        self._is_busy = self._is_reading_paused = self._is_doomed = False
         self._pending: Pending | None = None
+        self._answers: list[Part] = []  # not sent yet
+        self._answer_bytes = 0
         self._outbox: Outbox | StreamOutbox | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -44,7 +51,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = transport
         host, *_ = transport.get_extra_info("peername") or ("",)
         self.peer = self._door.meet(host, transport.get_extra_info("peercert"))
-        self._inbox = Inbox(self._most_frame_bytes())
+        self._inbox = Inbox(self._most_frame_bytes(), self._hall)
         if not self._limits.admit(self):
             transport.abort()
             return
@@ -97,42 +104,66 @@ class Connection(asyncio.BufferedProtocol):
     def _work(self) -> None:
         """Answer the requests that have arrived, until one has to wait, or other connections have waited long
         enough."""
-        answered = 0
         try:
-            while not self._is_busy and not self._transport.is_closing():
-                if answered == _REQUESTS_AT_ONCE:
-                    asyncio.get_running_loop().call_soon(self._work)
-                    return
-                answered += 1
+            for _ in range(_REQUESTS_AT_ONCE):
+                if self._is_busy or self._transport.is_closing():
+                    break
                 frame = self._inbox.next_frame()
                 if frame is None:
                     break
-                self._is_busy = True
                 self._limits.release(self)
-                answer = self._dispatcher.answer(frame, self)
-                if self.peer.login is not None:  # which may have succeeded just now
-                    self._inbox.max_frame_bytes = self._most_frame_bytes()
-                if isinstance(answer, list):
-                    self._is_busy = not self._send(answer)
-                    if not self._is_busy and self.peer.is_rejected:
-                        self._transport.close()
-                elif answer is None:
-                    self._is_busy = False
-                else:
-                    self._pending = answer
-                    answer.start(self._answer_late)
+                self._handle(frame)
+            else:
+                asyncio.get_running_loop().call_soon(self._work)
+            self._send_answers()
+            self._inbox.settle()
+            if self._transport.is_closing():
+                return  # what follows a rejected login is not looked at
+            if self._is_busy:  # while a request waits, only reading shows that its client has gone
+                self._set_reading(self._pending is not None and self._inbox.is_empty)
+            else:
+                self._set_reading(self._limits.may_grow(self, self._inbox.wanted_bytes))
         except (CloseConnection, OctavoError, OSError) as error:
             _log.debug("%s: closed: %s", self.peer.host, error)
-            self._transport.abort()
-            return
+            self._close_after_answers()
         except Exception:
             _log.exception("%s: closed, since its request could not be answered", self.peer.host)
-            self._transport.abort()
+            self._close_after_answers()
+
+    def _handle(self, frame: memoryview) -> None:
+        answer = self._dispatcher.answer(frame, self)
+        if isinstance(answer, list):
+            self._answers += answer
+            for part in answer:
+                self._answer_bytes += len(part) if isinstance(part, Bytes) else part.size
+            if self.peer.login is not None:  # which may have succeeded or failed just now
+                self._inbox.max_frame_bytes = self._most_frame_bytes()
+            if self._answer_bytes > _TOGETHER_BYTES or self.peer.is_rejected:
+                self._send_answers()
+        elif answer is not None:
+            self._send_answers()
+            self._is_busy = True
+            self._pending = answer
+            answer.start(self._answer_late)
+
+    def _send_answers(self) -> None:
+        """Send the collected answers; until they are sent, no other request is handled."""
+        if not self._answers:
             return
-        if self._is_busy:  # while a request waits, only reading shows that its client has gone
-            self._set_reading(self._pending is not None and self._inbox.is_empty)
-        else:
-            self._set_reading(self._limits.may_grow(self, self._inbox.wanted_bytes))
+        answers, self._answers, self._answer_bytes = self._answers, [], 0
+        self._is_busy = not self._send(answers)
+        if not self._is_busy and self.peer.is_rejected:
+            self._transport.close()
+
+    def _close_after_answers(self) -> None:
+        """Close, but not before the answers to earlier requests have been sent."""
+        self._is_doomed = True
+        with suppress(OSError):
+            self._send_answers()
+            if self._is_busy and self._pending is None:
+                self._set_reading(False)
+                return
+        self._transport.abort()
 
     def _answer_late(self, parts: list[Part] | None) -> None:
         """Send the outcome of a pending request; None means that it failed."""
@@ -158,8 +189,13 @@ class Connection(asyncio.BufferedProtocol):
     def _sent(self) -> None:
         if self._transport.is_closing():
             return
+        if self._is_doomed:
+            self._transport.abort()
+            return
         if self.peer.is_rejected:
             self._transport.close()
+            return
+        if self._pending is not None:  # what was sent are earlier answers
             return
         self._is_busy = False
         self._limits.note_use(self)

@@ -7,34 +7,70 @@ import struct
 from octavo.errors import CorruptionError
 
 _LENGTH = struct.Struct(">i")
-_FIRST_BYTES = 16 << 10  # enough for a connection that sends small requests
+_SMALL_BYTES = 64 << 10  # the rest of a frame up to this size moves between its own buffer and the hall
+_HALL_BYTES = 256 << 10
 _KEPT_BYTES = 4 << 20  # a larger buffer is dropped once its frame has been answered
 
 
-class Inbox:
-    """A frame is a view into the buffer, valid until the next bytes are received.
+class Hall:
+    """One buffer into which all connections of a loop receive small frames: many of them with one read, always in the
+    same memory, and none of it belongs to a connection that is idle."""
 
-    The buffer grows with what has arrived, not with what a length claims: a client that announces a large frame but
-    sends nothing takes no memory.
+    def __init__(self) -> None:
+        self.buffer = bytearray(_HALL_BYTES)
+        self.view = memoryview(self.buffer)
+
+
+class Inbox:
+    """A frame is a view into the buffer, valid until its connection returns to the loop.
+
+    Frames are received in the hall; what is left there is copied by `settle`, before another connection receives.
+    Large frames get a buffer of their own, which grows with what has arrived, not with what a length claims: a client
+    that announces a large frame but sends nothing takes no memory.
     """
 
-    def __init__(self, max_frame_bytes: int) -> None:
+    def __init__(self, max_frame_bytes: int, hall: Hall) -> None:
         self.max_frame_bytes = max_frame_bytes
+        self._hall = hall
         self._buffer = bytearray()
         self._start = self._end = 0
+        self._is_in_hall = False  # the bytes that come next, not those that are here
 
     def room(self) -> memoryview:
-        """Where the next bytes go; never empty."""
-        held = self._end - self._start
-        if self._end == len(self._buffer):
-            missing = max(self.wanted_bytes - held, 1)
-            moved = bytearray(max(_FIRST_BYTES, held + min(missing, held)))
-            moved[:held] = memoryview(self._buffer)[self._start : self._end]
-            self._buffer, self._start, self._end = moved, 0, held
+        """Where the next bytes go; never empty. They may never come."""
+        held, is_full = self._end - self._start, self._end == len(self._buffer)
+        self._is_in_hall = held <= _SMALL_BYTES >= self.wanted_bytes and (is_full or len(self._buffer) <= _SMALL_BYTES)
+        if self._is_in_hall:
+            hall = self._hall.view
+            hall[:held] = memoryview(self._buffer)[self._start : self._end]
+            return hall[held:]
+        if is_full:
+            self._move(held)
         return memoryview(self._buffer)[self._end :]
 
     def received(self, count: int) -> None:
-        self._end += count
+        """Take the bytes that are in the `room` now."""
+        if self._is_in_hall:
+            self._buffer, self._start, self._end = self._hall.buffer, 0, self._end - self._start + count
+        else:
+            self._end += count
+
+    def settle(self) -> None:
+        """Leave the hall."""
+        if self._buffer is not self._hall.buffer:
+            return
+        held = self._end - self._start
+        if held > _SMALL_BYTES or self.wanted_bytes > _SMALL_BYTES:
+            self._move(held)
+        else:
+            self._buffer, self._start, self._end = self._buffer[self._start : self._end], 0, held
+
+    def _move(self, held: int) -> None:
+        """Move to a larger buffer."""
+        missing = max(self.wanted_bytes - held, 1)
+        moved = bytearray(held + min(missing, held))
+        moved[:held] = memoryview(self._buffer)[self._start : self._end]
+        self._buffer, self._start, self._end = moved, 0, held
 
     @property
     def is_empty(self) -> bool:
@@ -52,6 +88,8 @@ class Inbox:
 
     def next_frame(self) -> memoryview | None:
         """The next whole frame without its length, or None if there is none yet; CorruptionError for a wrong length."""
+        if self._start == self._end:
+            return None
         wanted = self.wanted_bytes
         if not wanted or self._end - self._start < wanted:
             return None

@@ -7,6 +7,8 @@ import os
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable
+from itertools import groupby
+from typing import Any
 
 from octavo.format.messages.codec import Part
 from octavo.format.varint import Bytes
@@ -15,7 +17,7 @@ _MORE = getattr(socket, "MSG_MORE", 0)  # more follows for the same packet: this
 
 
 class Outbox:
-    """Sends one response at a time. Its socket is a duplicate of the transport's, which itself writes nothing."""
+    """Sends responses in turn. Its socket is a duplicate of the transport's, which itself writes nothing."""
 
     def __init__(
         self,
@@ -32,9 +34,9 @@ class Outbox:
         self._sent = 0  # bytes of the first part
         self._is_waiting = False
 
-    def send(self, parts: Iterable[Part]) -> bool:
+    def send(self, parts: list[Part]) -> bool:
         """Start sending; returns whether everything has been sent. If not, `on_sent` is called once it has."""
-        self._parts.extend(parts)
+        self._parts.extend(_joined(parts) if len(parts) > 1 else parts)
         return self._advance()
 
     def _advance(self) -> bool:
@@ -87,3 +89,18 @@ class Outbox:
         self._stop_waiting()
         self._parts.clear()
         self._socket.close()
+
+
+def _joined(parts: list[Part]) -> Iterable[Part]:
+    """The same bytes in as few parts as possible."""
+    for is_bytes, some in groupby(parts, _is_bytes):
+        if is_bytes:
+            buffers: list[Any] = list(some)
+            if joined := b"".join(buffers):
+                yield joined
+        else:
+            yield from some
+
+
+def _is_bytes(part: Part) -> bool:
+    return isinstance(part, Bytes)

@@ -7,6 +7,7 @@ import socket
 
 from octavo.broker.connection import Connection
 from octavo.broker.dispatch import Dispatcher
+from octavo.broker.inbox import Hall
 from octavo.broker.limits import ConnectionLimits
 from octavo.broker.metrics import BrokerCollector
 from octavo.broker.security.listeners import Endpoint, Listener
@@ -25,6 +26,7 @@ class Server:
     def __init__(self, dispatcher: Dispatcher, limits: ConnectionLimits) -> None:
         self._dispatcher = dispatcher
         self._limits = limits
+        self._hall = Hall()
         self._servers: list[asyncio.Server] = []
         self._loop = dispatcher.context.loop
         self._timer = self._loop.call_later(_IDLE_CHECK_SECONDS, self._close_idle)
@@ -38,7 +40,7 @@ class Server:
         endpoint = bound if advertised is None else Endpoint(advertised.host, advertised.port or bound.port)
         door = Door(listener, endpoint, self._dispatcher.context.security)
         server = await self._loop.create_server(
-            lambda: Connection(self._dispatcher, self._limits, door),
+            lambda: Connection(self._dispatcher, self._limits, door, self._hall),
             sock=listening,
             backlog=_BACKLOG,
             ssl=context,
@@ -56,6 +58,10 @@ class Server:
         self._timer.cancel()
         for server in self._servers:
             server.close()
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Close all connections; clients can connect again."""
         for connection in self._limits.connections:
             connection.close()
 

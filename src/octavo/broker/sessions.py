@@ -74,6 +74,10 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def find(self, session_id: int) -> FetchSession | None:
+        """A session, as its last request left it."""
+        return self._sessions.get(session_id)
+
     def begin(self, body: Row, version: int) -> FetchSession:
         """The session of a request, with what it changes; RequestError for one that is not there, or at another point.
 

@@ -47,9 +47,7 @@ class Clients:
         with self._lock:
             if self._coordinator is None:
                 log = TransactionLog(transaction_state(self._log_manager), self._log_manager.environment.clock)
-                self._coordinator = TransactionCoordinator(
-                    self._log_manager, log, self.producer_ids, self.group_coordinator.offsets.transaction_ended
-                )
+                self._coordinator = TransactionCoordinator(self._log_manager, log, self.producer_ids)
                 if start:
                     self._coordinator.start()
             return self._coordinator

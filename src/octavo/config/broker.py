@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from octavo.config.consumer_groups import ConsumerGroupTable
 from octavo.config.key import config
 from octavo.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG, PASSWORD, STRING
 from octavo.config.ranges import Between, Elements, OneOf
@@ -12,7 +13,7 @@ from octavo.config.topic import DAY_MS, MAX_LONG
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BrokerTable:
+class BrokerTable(ConsumerGroupTable):
     """Each field is a config, named with underscores instead of dots."""
 
     # Directories

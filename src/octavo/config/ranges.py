@@ -72,15 +72,16 @@ class OneOf:
 
 @dataclass(frozen=True)
 class AnyOf:
-    """A list of some of these elements; it may be empty."""
+    """A list of at least `least` of these elements."""
 
     choices: tuple[str, ...]
+    least: int = 0
 
     def __contains__(self, value: Value) -> bool:
-        return isinstance(value, tuple) and set(value) <= set(self.choices)
+        return isinstance(value, tuple) and len(value) >= self.least and set(value) <= set(self.choices)
 
     def __str__(self) -> str:
-        return "any of " + ", ".join(self.choices)
+        return ("some of " if self.least else "any of ") + ", ".join(self.choices)
 
 
 @dataclass(frozen=True)

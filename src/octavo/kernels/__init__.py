@@ -24,12 +24,14 @@ if _compiled and not TYPE_CHECKING:
         from octavo.kernels.compiled.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
         from octavo.kernels.compiled.index import index_batches
         from octavo.kernels.compiled.legacy import decode_messages
+        from octavo.kernels.compiled.messages import message_reader, message_writer
         from octavo.kernels.compiled.offset_map import find_offsets, map_batches, map_columns, settle_marks
         from octavo.kernels.compiled.replay import continues, replay
         from octavo.kernels.compiled.runs import encode_runs
         from octavo.kernels.compiled.seek import find_timestamp, last_slot_up_to
         from octavo.kernels.compiled.stamp import stamp_batches
         from octavo.kernels.compiled.summary import summarize_batches
+        from octavo.kernels.compiled.survey import survey_records
         from octavo.kernels.compiled.text import record_lines
         from octavo.kernels.compiled.walk import next_run, walk
     except ModuleNotFoundError:  # not built; if it is built but broken, the error should be seen
@@ -43,12 +45,14 @@ if TYPE_CHECKING or not _compiled:
     from octavo.kernels.reference.hash import crc32, crc32c, crc32c_implementation, murmur2, murmur2_column, xxh32
     from octavo.kernels.reference.index import index_batches
     from octavo.kernels.reference.legacy import decode_messages
+    from octavo.kernels.reference.messages import message_reader, message_writer
     from octavo.kernels.reference.offset_map import find_offsets, map_batches, map_columns, settle_marks
     from octavo.kernels.reference.replay import continues, replay
     from octavo.kernels.reference.runs import encode_runs
     from octavo.kernels.reference.seek import find_timestamp, last_slot_up_to
     from octavo.kernels.reference.stamp import stamp_batches
     from octavo.kernels.reference.summary import summarize_batches
+    from octavo.kernels.reference.survey import survey_records
     from octavo.kernels.reference.text import record_lines
     from octavo.kernels.reference.walk import next_run, walk
 
@@ -77,6 +81,8 @@ __all__ = [
     "last_slot_up_to",
     "map_batches",
     "map_columns",
+    "message_reader",
+    "message_writer",
     "murmur2",
     "murmur2_column",
     "next_run",
@@ -85,6 +91,7 @@ __all__ = [
     "settle_marks",
     "stamp_batches",
     "summarize_batches",
+    "survey_records",
     "walk",
     "xxh32",
 ]

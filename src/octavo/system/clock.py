@@ -42,3 +42,19 @@ class ManualClock:
 
     def advance(self, by_ms: int) -> None:
         self.now_ms += by_ms
+
+
+class ShiftedClock(SystemClock):
+    """The machine's clock, plus all that it was advanced by."""
+
+    def __init__(self) -> None:
+        self.ahead_ms = 0
+
+    def time_ms(self) -> int:
+        return super().time_ms() + self.ahead_ms
+
+    def monotonic_ms(self) -> int:
+        return super().monotonic_ms() + self.ahead_ms
+
+    def advance(self, by_ms: int) -> None:
+        self.ahead_ms += by_ms

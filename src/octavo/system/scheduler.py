@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from octavo.system.clock import ManualClock
+from octavo.system.clock import Clock, ManualClock, SystemClock
 from octavo.system.signals import Signal
 
 _LOOK_MS = 1000
@@ -55,9 +55,13 @@ class Scheduler(Protocol):
 
 
 class ThreadScheduler:
-    """Runs tasks on a few threads of its own; a run may be late if many are due at once."""
+    """Runs tasks on a few threads of its own; a run may be late if many are due at once.
 
-    def __init__(self, threads: int = 2) -> None:
+    After its clock was moved, `run_due` runs what has come due.
+    """
+
+    def __init__(self, threads: int = 2, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
         self._tasks: list[
             tuple[int, int, ScheduledTask]
         ] = []  # a heap by due time and number; comparing tuples is fast
@@ -65,6 +69,7 @@ class ThreadScheduler:
         self._lock = threading.Lock()
         self._changed = Signal()
         self._ended = False
+        self._running = 0
         self._threads: list[threading.Thread] = []
         self.start(threads)
 
@@ -78,9 +83,21 @@ class ThreadScheduler:
     def schedule(
         self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None
     ) -> ScheduledTask:
-        task = ScheduledTask(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
+        task = ScheduledTask(self._clock.monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
         self._push(task)
         return task
+
+    def run_due(self) -> None:
+        """Run the tasks that are due now, on the caller's thread, and wait for those that other threads are running."""
+        while True:
+            with self._lock:
+                task = self._pop_due()
+            if task is not None:
+                self._do(task)
+            elif not self._running:
+                return
+            else:
+                self._changed.wait(lambda: not self._running, _LOOK_MS / 1000)
 
     def shutdown(self) -> None:
         self._ended = True
@@ -99,10 +116,18 @@ class ThreadScheduler:
 
     def _work(self) -> None:
         while (task := self._next()) is not None:
+            self._do(task)
+
+    def _do(self, task: ScheduledTask) -> None:
+        try:
             _run(task)
             if task.period_ms is not None:
-                task.due_ms = _monotonic_ms() + task.period_ms
+                task.due_ms = self._clock.monotonic_ms() + task.period_ms
                 self._push(task)
+        finally:
+            with self._lock:
+                self._running -= 1
+            self._changed.notify()
 
     def _push(self, task: ScheduledTask) -> None:
         with self._lock:
@@ -113,15 +138,23 @@ class ThreadScheduler:
         """Wait for a due task; None after the shutdown."""
         while not self._ended:
             with self._lock:
-                while self._tasks and self._tasks[0][2].cancelled:
-                    heapq.heappop(self._tasks)
+                task = self._pop_due()
+                if task is not None:
+                    return task
                 first = self._tasks[0] if self._tasks else None
-                wait_ms = _LOOK_MS if first is None else first[0] - _monotonic_ms()
-                if first is not None and wait_ms <= 0:
-                    return heapq.heappop(self._tasks)[2]
+                wait_ms = _LOOK_MS if first is None else first[0] - self._clock.monotonic_ms()
             # An interrupt may have hit `_push` before its notify, so never wait for long.
-            self._changed.wait(partial(self._has_changed, first), min(wait_ms, _LOOK_MS) / 1000)
+            self._changed.wait(partial(self._has_changed, first), max(min(wait_ms, _LOOK_MS), 0) / 1000)
         return None
+
+    def _pop_due(self) -> ScheduledTask | None:
+        """The first task if it is due, which then counts as running; the caller holds the lock."""
+        while self._tasks and self._tasks[0][2].cancelled:
+            heapq.heappop(self._tasks)
+        if not self._tasks or self._tasks[0][0] > self._clock.monotonic_ms():
+            return None
+        self._running += 1
+        return heapq.heappop(self._tasks)[2]
 
     def _has_changed(self, first: tuple[int, int, ScheduledTask] | None) -> bool:
         tasks = self._tasks

@@ -57,11 +57,12 @@ def _value(random: Random, part: Field, version: int, unknown_tags: bool) -> Any
         return None
     if isinstance(part.type, Array):
         element = part.type.element
-        return [_plain(random, element, version, unknown_tags) for _ in range(random.choice([0, 1, 1, 2, 3]))]
-    return _plain(random, part.type, version, unknown_tags)
+        return [plain_value(random, element, version, unknown_tags) for _ in range(random.choice([0, 1, 1, 2, 3]))]
+    return plain_value(random, part.type, version, unknown_tags)
 
 
-def _plain(random: Random, kind: Type, version: int, unknown_tags: bool) -> Any:
+def plain_value(random: Random, kind: Type, version: int, unknown_tags: bool) -> Any:
+    """A value of this type, often at an edge of what it can hold."""
     if isinstance(kind, Struct):
         return _row(random, kind.fields, version, unknown_tags)
     assert isinstance(kind, Primitive)

@@ -40,6 +40,7 @@ def _answer(request: Request, context: Context, twice: set[tuple[str, int]], top
         if timestamp < 0 and request.version < _SPECIAL_FROM_VERSION.get(timestamp, _NEVER):
             raise RequestError(ErrorCode.UNSUPPORTED_VERSION)
         log = context.topic(request.client, Operation.DESCRIBE, topic).log(partition)
+        log.check_usable("list offsets")
         check_leader_epoch(log, row["currentLeaderEpoch"])
         is_committed = request.body["isolationLevel"] == 1
         isolation = Isolation.READ_COMMITTED if is_committed else Isolation.READ_UNCOMMITTED

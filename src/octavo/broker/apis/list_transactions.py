@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.broker.context import Context
 from octavo.broker.request import Answer, Request
 from octavo.broker.security.acls import Operation
-from octavo.coordinator.patterns import matching
+from octavo.coordinator.patterns import BadPatternError, matching
 from octavo.coordinator.transactions.metadata import TransactionMetadata
 from octavo.format.messages.schema import Row
 from octavo.format.messages.transaction_state import TransactionStatus
@@ -20,10 +20,11 @@ def handle(request: Request, context: Context) -> Answer:
     found = [known for known in context.transactions.list() if _is_wanted(known, body, now_ms)]
     pattern = body.get("transactionalIdPattern")
     if pattern:
-        matches = matching([known.transactional_id for known in found], pattern)
-        if matches is None:
+        try:
+            matches = set(matching([known.transactional_id for known in found], pattern))
+        except BadPatternError:
             return {"errorCode": ErrorCode.INVALID_REGULAR_EXPRESSION}
-        found = [known for known in found if known.transactional_id in set(matches)]
+        found = [known for known in found if known.transactional_id in matches]
     return {
         "unknownStateFilters": unknown,
         "transactionStates": [

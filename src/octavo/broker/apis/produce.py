@@ -26,6 +26,7 @@ from octavo.format.messages.schema import Row
 from octavo.format.names import ADMIN_CLIENT_ID, TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.kernels.layout import (
+    ATTRIBUTES_POSITION,
     BATCH_FIELDS,
     BATCH_HEADER,
     BATCH_OVERHEAD,
@@ -68,8 +69,7 @@ def _refusal(request: Request, context: Context) -> RequestError | None:
     transactional = {
         (header["producerId"], header["producerEpoch"])
         for topic in body["topicData"]
-        for header in map(_header, topic["partitionData"])
-        if header is not None and header["attributes"] & TRANSACTIONAL
+        for header in [_header(row) for row in topic["partitionData"] if _is_transactional(row["records"])]
     }
     transactional_id = body["transactionalId"]
     if transactional and (
@@ -89,9 +89,9 @@ def _refused_partitions(request: Request, context: Context) -> dict[TopicPartiti
     batches, by = {}, NOBODY
     for topic in request.body["topicData"]:
         for row in topic["partitionData"]:
-            header = _header(row)
-            if header is None or not header["attributes"] & TRANSACTIONAL:
+            if not _is_transactional(row["records"]):
                 continue
+            header = _header(row)
             by = Identity(header["producerId"], header["producerEpoch"])
             with suppress(OctavoError):
                 found = _topic(request, context, topic)
@@ -119,12 +119,15 @@ def _topic(request: Request, context: Context, topic: Row) -> Topic:
     return context.topic(request.client, Operation.WRITE, topic["name"])
 
 
-def _header(row: Row) -> Row | None:
-    """The header of a partition's batch; None if the batch is too short to have one."""
-    records = row["records"]
+def _is_transactional(records: memoryview | None) -> bool:
     if records is None or len(records) < BATCH_OVERHEAD:
-        return None
-    return dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(records), strict=True))
+        return False
+    return bool(records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL)
+
+
+def _header(row: Row) -> Row:
+    """The header of a partition's batch."""
+    return dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(row["records"]), strict=True))
 
 
 def _answer(

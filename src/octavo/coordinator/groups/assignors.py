@@ -1,8 +1,12 @@
-"""Kafka's assignors: how the members of a group share the partitions of their topics."""
+"""Kafka's assignors: how the members of a group share the partitions of their topics.
+
+Members are served in the order in which they are given.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 
 from octavo.format.names import TopicPartition
 
@@ -20,7 +24,7 @@ def range_assignor(
     more."""
     assigned: Assignment = {member: [] for member in subscriptions}
     for topic, numbers in sorted(partitions.items()):
-        members = sorted(member for member, topics in subscriptions.items() if topic in topics)
+        members = [member for member, topics in subscriptions.items() if topic in topics]
         start = 0
         for slot, member in enumerate(members):
             size = len(numbers) // len(members) + (slot < len(numbers) % len(members))
@@ -34,7 +38,7 @@ def roundrobin_assignor(
 ) -> Assignment:
     """Deal out all partitions in order, taking turns among the members subscribed to the topic."""
     assigned: Assignment = {member: [] for member in subscriptions}
-    members, turn = sorted(subscriptions), 0
+    members, turn = list(subscriptions), 0
     for partition in _all_partitions(partitions):
         if not any(partition.topic in topics for topics in subscriptions.values()):
             continue
@@ -43,6 +47,31 @@ def roundrobin_assignor(
         assigned[members[turn % len(members)]].append(partition)
         turn += 1
     return assigned
+
+
+def uniform_assignor(
+    subscriptions: Subscriptions, partitions: Partitions, current: Mapping[str, list[TopicPartition]]
+) -> Assignment:
+    """Spread the partitions evenly with few moves. If all members want the same topics, their shares are known before:
+    members keep theirs, and the others fill up with what is left."""
+    if len(set(subscriptions.values())) != 1:
+        return sticky_assignor(subscriptions, partitions, current)
+    free = set(_all_partitions(partitions))
+    share, extra = divmod(len(free), len(subscriptions))
+    assigned: Assignment = {}
+    # Those that have most come first, so that a share with an extra partition goes to one that has it already.
+    for member in sorted(subscriptions, key=lambda member: -len(current.get(member, ()))):
+        size = share + (extra > 0)
+        assigned[member] = [partition for partition in current.get(member, ()) if partition in free][:size]
+        free -= set(assigned[member])
+        extra -= len(assigned[member]) > share
+    left = iter(sorted(free))
+    for member in subscriptions:
+        missing = share + (extra > 0) - len(assigned[member])
+        if missing > 0:
+            assigned[member] += islice(left, missing)
+            extra -= len(assigned[member]) > share
+    return {member: sorted(assigned[member]) for member in subscriptions}
 
 
 def sticky_assignor(
@@ -91,6 +120,7 @@ def _all_partitions(partitions: Partitions) -> list[TopicPartition]:
 
 
 ASSIGNORS: Mapping[str, Assignor] = {
+    "uniform": uniform_assignor,
     "range": range_assignor,
     "roundrobin": roundrobin_assignor,
     "sticky": sticky_assignor,

@@ -98,9 +98,6 @@ class CommittedOffsets:
             partition.add_simple_groups([group_id])
         return refused
 
-    def transaction_ended(self, place: TopicPartition, producer_id: int, is_committed: bool) -> None:
-        """Do nothing: the marker is in the log, and whoever needs the offsets reads it there first."""
-
     def fetch(self, group_id: str, member_id: str | None = None, member_epoch: int = -1) -> FetchedOffsets:
         """What a group has committed (an OffsetFetch request, perhaps of a member)."""
         with self._store.using(group_id) as partition:

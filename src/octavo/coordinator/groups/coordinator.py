@@ -5,7 +5,8 @@ from __future__ import annotations
 from octavo.coordinator.groups.admin import GroupAdmin
 from octavo.coordinator.groups.classic.config import ClassicConfig
 from octavo.coordinator.groups.committed import CommittedOffsets
-from octavo.coordinator.groups.members import GroupMembers
+from octavo.coordinator.groups.driver import GroupDriver
+from octavo.coordinator.groups.members import ClassicMembers
 from octavo.coordinator.groups.store import GroupStore
 from octavo.coordinator.internal_topics import consumer_offsets
 from octavo.format.compression import Codec
@@ -25,8 +26,10 @@ class GroupCoordinator:
         clock = environment.clock
         codec = Codec(config.offsets_topic_compression_codec)
         store = GroupStore(consumer_offsets(log_manager), clock, codec)
-        self.members = GroupMembers(store, environment, ClassicConfig.of(config))
-        self.offsets = CommittedOffsets(store, clock, config.offset_metadata_max_bytes, self.members.renew)
+        classic = ClassicConfig.of(config)
+        driver = GroupDriver(store, environment, classic)
+        self.members = ClassicMembers(driver, classic)
+        self.offsets = CommittedOffsets(store, clock, config.offset_metadata_max_bytes, driver.set_timer)
         self.admin = GroupAdmin(store, clock, config.offsets_retention_minutes * _MINUTE_MS)
         self._scheduler = environment.scheduler
         self._check_interval_ms = config.offsets_retention_check_interval_ms

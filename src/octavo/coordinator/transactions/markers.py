@@ -30,8 +30,8 @@ class Markers:
         self._log_manager = log_manager
         self._clock = log_manager.environment.clock
 
-    def write(self, prepared: TransactionMetadata, topic_partition: TopicPartition, coordinator_epoch: int) -> bool:
-        """End a decided transaction in a partition, and return whether it is committed there.
+    def write(self, prepared: TransactionMetadata, topic_partition: TopicPartition, coordinator_epoch: int) -> None:
+        """End a decided transaction in a partition.
 
         A power loss takes the ends of logs unevenly. If it took more of `__transaction_state`, the partition has moved
         on to a later epoch: as for Kafka's coordinator, the transaction is over there. If it took more of the
@@ -40,7 +40,7 @@ class Markers:
         """
         log = self.log(topic_partition)
         if log is None:
-            return False
+            return
         is_commit = prepared.is_commit and not _has_older_transaction(log, prepared)
         marker = EndTransactionMarker(ControlType.COMMIT if is_commit else ControlType.ABORT, coordinator_epoch)
         try:
@@ -48,8 +48,6 @@ class Markers:
         except (InvalidProducerEpochError, TransactionCoordinatorFencedError) as error:
             told = "transactional id %s: %s has a newer epoch, so the old transaction is over there: %s"
             _log.warning(told, prepared.transactional_id, topic_partition, error)
-            return False
-        return is_commit
 
     def append(self, log: PartitionLog, marker: EndTransactionMarker, by: Identity, version: int) -> None:
         """Append a marker; raises if it has an old epoch."""

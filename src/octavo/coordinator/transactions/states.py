@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 
 from octavo.coordinator.transactions import machine
@@ -14,7 +13,7 @@ from octavo.coordinator.transactions.markers import Markers
 from octavo.coordinator.transactions.metadata import TransactionMetadata
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.errors import TransactionIncompleteError, UnknownTopicOrPartitionError
-from octavo.format.batches.control import ControlType, EndTransactionMarker
+from octavo.format.batches.control import EndTransactionMarker
 from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
 from octavo.kernels.layout import NO_PRODUCER_EPOCH
@@ -22,19 +21,15 @@ from octavo.storage.log_manager import LogManager
 
 _log = logging.getLogger(__name__)
 
-# Called with a partition, a producer id, and whether the transaction was committed, after its marker was written.
-OnMarker = Callable[[TopicPartition, int, bool], None]
-
 
 class TransactionStates:
     """Callers hold `lock`. A partition of the log that could not be read is tried again when it is next needed."""
 
-    def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds, on_marker: OnMarker) -> None:
+    def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds) -> None:
         self._clock = log_manager.environment.clock
         self._log = log
         self._markers = Markers(log_manager)
         self._ids = ids
-        self._on_marker = on_marker
         self._known: dict[str, TransactionMetadata] = {}
         self._unread = set(log.partitions())
         self.lock = threading.RLock()
@@ -108,7 +103,6 @@ class TransactionStates:
         if log is None:
             raise UnknownTopicOrPartitionError(f"there is no partition {topic_partition}")
         self._markers.append(log, marker, by, version)
-        self._on_marker(topic_partition, by.producer_id, marker.type is ControlType.COMMIT)
 
     def adopt(self, known: TransactionMetadata) -> None:
         """Let an id have a transaction that partitions have open although the transaction log has none.
@@ -145,8 +139,7 @@ class TransactionStates:
         failure: Exception | None = None
         for topic_partition in sorted(prepared.partitions):
             try:
-                is_commit = self._markers.write(prepared, topic_partition, coordinator_epoch)
-                self._on_marker(topic_partition, prepared.producer_id, is_commit)
+                self._markers.write(prepared, topic_partition, coordinator_epoch)
             except Exception as error:
                 failure = failure or error
             else:

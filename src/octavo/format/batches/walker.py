@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _STOPS = tuple(Stop)  # by code
+_FEW_ROWS, _BYTES_PER_ROW = 16, 1024  # most sets are a single batch; a table that is too small is continued
 STOP_TEXTS = {
     Stop.INCOMPLETE_HEADER: "an incomplete batch header",
     Stop.INCOMPLETE_BATCH: "an incomplete batch",
@@ -38,7 +39,7 @@ def walk(data: Buffer, start: int = 0, end: int | None = None, *, check_crc: boo
     """All batches of data[start:end]."""
     view = memoryview(data).cast("B")
     end = len(view) if end is None else end
-    table = np.empty(FIRST_TABLE_ROWS, BATCH)
+    table = np.empty(min(FIRST_TABLE_ROWS, _FEW_ROWS + (end - start) // _BYTES_PER_ROW), BATCH)
     filled, start, code = kernels.walk(view, start, end, table, check_crc)
     table = table[:filled]
     while not code:  # the table is full

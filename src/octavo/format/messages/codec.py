@@ -1,14 +1,18 @@
 """Kafka's generated messages as plain dicts: `decode` and `encode` for any schema, in any of its versions.
 
 A row holds every field of the schema under Kafka's name; fields that the version doesn't have hold their defaults.
-Coders are compiled on first use and kept for the life of the process: schemas are module constants.
+Coders are compiled on first use and kept for the life of the process: schemas are module constants. Where the kernels
+are compiled, they read and write the usual messages, and the coders of `reading` and `writing` the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
+from octavo import kernels
 from octavo.errors import CorruptionError, EncodingError
+from octavo.format.messages.plans import struct_plan
 from octavo.format.messages.primitive_readers import Reader
 from octavo.format.messages.primitive_writers import Chunks, Slice, Writer
 from octavo.format.messages.reading import struct_reader
@@ -17,6 +21,7 @@ from octavo.format.messages.writing import struct_writer
 from octavo.format.varint import Bytes
 
 Part = Bytes | Slice
+PartsWriter = Callable[[Row], list[Part]]
 
 
 def decode(message: MessageSchema, version: int, data: Bytes) -> Row:
@@ -55,24 +60,14 @@ def encode(message: MessageSchema, version: int, row: Row) -> bytes:
         write = _writer(message, version)
     except _UnknownVersionError as error:
         raise EncodingError(str(error)) from None
-    chunks: Chunks = []
-    write(row, chunks)
+    chunks: Chunks = write(row)
     return b"".join(chunks)
 
 
 def encode_parts(message: MessageSchema, version: int, row: Row) -> list[Part]:
     """Like `encode`, for records that are slices of files: these stay as they are, and everything in between is
     joined."""
-    chunks: Chunks = []
-    _writer(message, version)(row, chunks)
-    parts: list[Part] = []
-    start = 0
-    for place, chunk in enumerate(chunks):
-        if not isinstance(chunk, Bytes):
-            parts += (b"".join(chunks[start:place]), chunk)
-            start = place + 1
-    parts.append(b"".join(chunks[start:]))
-    return parts
+    return _writer(message, version)(row)
 
 
 class _UnknownVersionError(Exception):
@@ -82,12 +77,34 @@ class _UnknownVersionError(Exception):
 
 @cache
 def _reader(message: MessageSchema, version: int, lenient: bool = False) -> Reader:
-    return struct_reader(message.fields, _encoding(message, version, lenient), message.name)
+    encoding = _encoding(message, version, lenient)
+    plain = struct_reader(message.fields, encoding, message.name)
+    return plain if lenient else kernels.message_reader(struct_plan(message.fields, encoding), plain)
 
 
 @cache
-def _writer(message: MessageSchema, version: int) -> Writer:
-    return struct_writer(message.fields, _encoding(message, version), message.name)
+def _writer(message: MessageSchema, version: int) -> PartsWriter:
+    encoding = _encoding(message, version)
+    plain = parts_writer(struct_writer(message.fields, encoding, message.name))
+    return kernels.message_writer(struct_plan(message.fields, encoding), plain)
+
+
+def parts_writer(write: Writer) -> PartsWriter:
+    """A writer of parts: everything between two slices of files is joined."""
+
+    def write_parts(row: Row) -> list[Part]:
+        chunks: Chunks = []
+        write(row, chunks)
+        parts: list[Part] = []
+        start = 0
+        for place, chunk in enumerate(chunks):
+            if not isinstance(chunk, Bytes):
+                parts += (b"".join(chunks[start:place]), chunk)
+                start = place + 1
+        parts.append(b"".join(chunks[start:]))
+        return parts
+
+    return write_parts
 
 
 def _encoding(message: MessageSchema, version: int, lenient: bool = False) -> Encoding:

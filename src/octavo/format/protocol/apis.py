@@ -8,17 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from octavo.format.messages.schema import MessageSchema, Versions
-from octavo.format.protocol import (
-    cluster,
-    configs,
-    data,
-    groups,
-    offsets,
-    producers,
-    security,
-    topics,
-    transactions,
-)
+from octavo.format.protocol import cluster, configs, data, groups, offsets, producers, security, topics, transactions
 
 
 class Api(NamedTuple):

@@ -18,6 +18,7 @@ from octavo.format.varint import Bytes, decode_uvarint
 
 _HEAD = struct.Struct(">hhih")  # api key, api version, correlation id, length of the client id
 _LENGTH_AND_ID = struct.Struct(">ii")
+_ID_BYTES = 4
 
 
 class RequestHeader(NamedTuple):
@@ -56,6 +57,8 @@ def read_body(api: Api, header: RequestHeader, frame: Bytes) -> Row:
 
 
 def _skip_tags(frame: Bytes, position: int) -> int:
+    if position < len(frame) and frame[position] == 0:
+        return position + 1
     count, position = decode_uvarint(frame, position)
     for _ in range(count):
         _, position = decode_uvarint(frame, position)
@@ -70,7 +73,10 @@ def response_parts(api: Api, version: int, correlation_id: int, row: Row) -> lis
     """A response with its length and header, ready to be sent."""
     parts = encode_parts(api.response, version, row)
     tags = b"\0" if version in api.response.flexible and api is not API_VERSIONS else b""
-    size = 4 + len(tags) + sum(len(part) if isinstance(part, Bytes) else part.size for part in parts)
-    first, *rest = parts  # the first part is always bytes
+    size = _ID_BYTES + len(tags)
+    for part in parts:
+        size += len(part) if isinstance(part, Bytes) else part.size
+    first = parts[0]  # always bytes
     assert isinstance(first, bytes)
-    return [_LENGTH_AND_ID.pack(size, correlation_id) + tags + first, *rest]
+    parts[0] = _LENGTH_AND_ID.pack(size, correlation_id) + tags + first
+    return parts

@@ -86,16 +86,17 @@ def _batch(view: memoryview, at: int, end: int, batch: np.void, out: RecordColum
     rows = []
     room = HeaderRoom(out) if columns & Column.HEADERS else None
     for _ in range(count):
-        row, at = _record(view, at, end, batch, bool(columns & Column.STORED_TIMESTAMP), room)
+        row, at = read_record(view, at, end, batch, room, stored=bool(columns & Column.STORED_TIMESTAMP))
         rows.append(row)
     if at != end:
         raise DecodeProblem(Code.TRAILING_BYTES, at, end - at)
     return rows
 
 
-def _record(
-    view: memoryview, start: int, end: int, batch: np.void, stored: bool, room: HeaderRoom | None
+def read_record(
+    view: memoryview, start: int, end: int, batch: np.void, room: HeaderRoom | None = None, *, stored: bool = False
 ) -> tuple[Row, int]:
+    """The record at `start`, and where it ends; raises DecodeProblem or BrokenVarintError."""
     length, at = read_varint(view, start, end)
     if length < 1 or length > end - at:
         raise DecodeProblem(Code.RECORD_BEYOND_END, start, length)

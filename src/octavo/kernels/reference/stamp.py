@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,7 @@ def stamp_batches(
     next_offset: int,
     leader_epoch: int,
     log_append_time: bool,
-    max_timestamps: NDArray[np.int64] | None,
+    max_timestamps: NDArray[np.int64] | array[int] | None,
 ) -> int:
     """Write consecutive offsets, the leader epoch, a timestamp type and a timestamp into the v2 batches of `table` in
     `data`.

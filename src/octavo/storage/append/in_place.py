@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
+
 import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
-from octavo.format.batches.batch_row import batch_rows
+from octavo.format.batches.batch_row import batch_row
 from octavo.format.batches.batch_summary import BatchSummary
 from octavo.format.compression import Codec
 from octavo.format.record import TimestampType
@@ -14,7 +16,7 @@ from octavo.kernels import layout
 from octavo.kernels.layout import Column
 from octavo.storage.append.append_info import AppendInfo
 from octavo.storage.append.assignment import Assignment, WritableBatches
-from octavo.storage.append.record_checks import Timestamps, check_records
+from octavo.storage.append.record_checks import check_records, clearly_accepted
 from octavo.storage.append.record_reader import read_batch
 
 _NO_LIMIT = 2**63 - 1
@@ -49,27 +51,33 @@ def headers_suffice(summary: BatchSummary, assignment: Assignment) -> bool:
 
 def check_in_place(
     view: memoryview, table: NDArray[np.void], assignment: Assignment, *, trusted: bool
-) -> Timestamps | None:
+) -> array[int] | None:
     """Check the records; returns each batch's largest timestamp, or None if records are not numbered 0, 1, 2, …
 
     Kafka looks at these numbers only if the batch or the topic has a codec, and then rebuilds wrongly numbered batches;
     otherwise it leaves them alone. The numbers of trusted batches are not checked.
     """
     settings = assignment.settings
-    max_timestamps = np.empty(len(table), np.int64)
-    for row, batch in enumerate(batch_rows(table)):
+    max_timestamps = array("q")
+    for row in range(len(table)):
+        survey = kernels.survey_records(view, table, row)  # only of uncompressed batches
+        if survey is not None and clearly_accepted(*survey[:3], assignment):
+            if not survey[3] and settings.codec not in (None, Codec.NONE) and not trusted:
+                return None
+            max_timestamps.append(max(survey[1], layout.NO_TIMESTAMP))
+            continue
+        batch = batch_row(table, row)
         with_codec = batch.codec_id != Codec.NONE or settings.codec not in (None, Codec.NONE)
         is_numbered = with_codec and not trusted
-        wanted = _COLUMNS[is_numbered, settings.is_compacted]
-        columns = read_batch(view, table[row], wanted)
-        max_timestamps[row] = check_records(columns, batch.claims_append_time, assignment)
+        columns = read_batch(view, table[row], _COLUMNS[is_numbered, settings.is_compacted])
+        max_timestamps.append(check_records(columns, batch.claims_append_time, assignment))
         if is_numbered and not np.array_equal(columns.offset[: columns.rows], np.arange(columns.rows)):
             return None
     return max_timestamps
 
 
 def assign_in_place(
-    view: memoryview, info: AppendInfo, max_timestamps: Timestamps | None, assignment: Assignment
+    view: memoryview, info: AppendInfo, max_timestamps: array[int] | None, assignment: Assignment
 ) -> WritableBatches:
     """Change the headers of the batches, and the table with them; a read-only buffer is copied first.
 
@@ -81,9 +89,9 @@ def assign_in_place(
         table = np.frombuffer(bytearray(table.tobytes()), layout.BATCH)  # a tenth of the cost of its copy()
     appended = assignment.log_append_time
     if appended is not None:
-        max_timestamps, largest = np.full(len(table), appended), appended
+        max_timestamps, largest = array("q", [appended]) * len(table), appended
     else:
-        largest = info.summary.max_timestamp if max_timestamps is None else int(max_timestamps.max())
+        largest = info.summary.max_timestamp if max_timestamps is None else max(max_timestamps)
     next_offset = kernels.stamp_batches(
         view, table, assignment.first_offset, assignment.leader_epoch, appended is not None, max_timestamps
     )

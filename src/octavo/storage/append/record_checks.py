@@ -40,6 +40,11 @@ def check_records(columns: RecordColumns, claims_append_time: bool, assignment: 
     return max(latest, NO_TIMESTAMP)
 
 
+def clearly_accepted(oldest: int, latest: int, null_keys: int, assignment: Assignment) -> bool:
+    """Whether `check_records` would accept records of these times, none of them a broker's. A False may be wrong."""
+    return not (null_keys and assignment.settings.is_compacted) and _all_in_time(oldest, latest, assignment)
+
+
 def find_faults(
     timestamps: Timestamps, null_keys: Flags | None, claims_append_time: Flags | bool, assignment: Assignment
 ) -> list[Fault]:

@@ -1,0 +1,42 @@
+"""The broker configs of groups that use the consumer protocol (KIP-848)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from octavo.config.key import config
+from octavo.config.kinds import INT, LIST
+from octavo.config.ranges import AnyOf, Between
+
+_MAX_INT = 2**31 - 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConsumerGroupTable:
+    """Each field is a config, named with underscores instead of dots."""
+
+    group_consumer_session_timeout_ms: int = config(
+        INT, 45_000, Between(1),
+        doc="How long a member of a consumer group may go without a heartbeat before it is removed.",
+    )  # fmt: skip
+    group_consumer_heartbeat_interval_ms: int = config(
+        INT, 5_000, Between(1),
+        doc="How often the members of a consumer group are told to send heartbeats.",
+    )  # fmt: skip
+    group_consumer_max_size: int = config(
+        INT, _MAX_INT, Between(1),
+        doc="The largest number of members of a consumer group.",
+    )  # fmt: skip
+    group_consumer_assignors: tuple[str, ...] = config(
+        LIST, ("uniform", "range"), AnyOf(("uniform", "range"), 1),
+        doc="How the broker shares partitions in consumer groups; the first one is the default. "
+        "Kafka also loads classes.",
+    )  # fmt: skip
+    group_consumer_assignment_interval_ms: int = config(
+        INT, 1_000, Between(0),
+        doc="How long a consumer group keeps an assignment at least. Members in the same process do not wait.",
+    )  # fmt: skip
+    group_consumer_regex_refresh_interval_ms: int = config(
+        INT, 600_000, Between(10_000), internal=True,
+        doc="How often the topics that match the regular expressions of a consumer group are looked up again.",
+    )  # fmt: skip

@@ -1,0 +1,186 @@
+"""The state of a consumer group. Never modified: a change makes another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from functools import cached_property
+from typing import NamedTuple
+
+from octavo.coordinator.effects import Effect
+from octavo.coordinator.errors import RequestError
+from octavo.coordinator.groups.consumer.topics import NO_TOPICS, TopicIdPartition, Topics
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+
+LEFT = -1  # the epoch of a member that leaves
+AWAY = -2  # the epoch of a static member that will come back
+
+Epochs = Mapping[TopicIdPartition, int]  # the assignment epoch from which on a member has each partition
+Target = frozenset[TopicIdPartition]
+
+
+class State(StrEnum):
+    """The states of a group, by Kafka's names."""
+
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"  # the target assignment is older than the group's epoch
+    RECONCILING = "Reconciling"  # some members do not have their target yet
+    STABLE = "Stable"
+
+
+class MemberState(IntEnum):
+    """The states of a member, as records have them."""
+
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1  # it has to give up partitions first
+    UNRELEASED_PARTITIONS = 2  # others have to give up partitions first
+    UNKNOWN = 127
+
+    @classmethod
+    def _missing_(cls, value: object) -> MemberState:
+        return cls.UNKNOWN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """A member of a group. With an instance id it is static: it may come back under another member id."""
+
+    member_id: str
+    member_epoch: int = 0
+    previous_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    rebalance_timeout_ms: int = -1
+    topics: frozenset[str] = frozenset()
+    regex: str | None = ""
+    assignor: str | None = None
+    assigned: Epochs = field(default_factory=dict)
+    revoking: Epochs = field(default_factory=dict)  # partitions that it has to give up
+    classic: Row | None = None  # what a member that uses the classic protocol has said of itself
+    session_timeout_ms: int | None = None  # set if it is in this process: then nothing is written of it
+
+    @property
+    def is_local(self) -> bool:
+        return self.session_timeout_ms is not None
+
+    def is_reconciled_to(self, assignment_epoch: int) -> bool:
+        return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch
+
+
+class ResolvedRegex(NamedTuple):
+    """The topics that an expression matched when they were last looked at."""
+
+    topics: frozenset[str]
+    version: int
+    time_ms: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsumerGroup:
+    """A group whose coordinator assigns the partitions."""
+
+    group_id: str
+    epoch: int = 1
+    metadata_hash: int = 0
+    assignment_epoch: int = 1
+    assignment_time_ms: int = 0
+    members: Mapping[str, Member] = field(default_factory=dict)
+    targets: Mapping[str, Target] = field(default_factory=dict)
+    regexes: Mapping[str, ResolvedRegex] = field(default_factory=dict)
+    has_partition_metadata: bool = False  # a record of Kafka 4.0, to be removed
+    is_written: bool = False  # there are records of it
+    # Not in records: the topics for which the hash was last computed, and the expressions last resolved.
+    hashed_topics: Topics = field(default=NO_TOPICS, compare=False)
+    resolved_topics: Topics = field(default=NO_TOPICS, compare=False)
+
+    @cached_property
+    def state(self) -> State:
+        if not self.members:
+            return State.EMPTY
+        if self.epoch > self.assignment_epoch:
+            return State.ASSIGNING
+        if all(member.is_reconciled_to(self.assignment_epoch) for member in self.members.values()):
+            return State.STABLE
+        return State.RECONCILING
+
+    @cached_property
+    def owned(self) -> frozenset[TopicIdPartition]:
+        """The partitions that some member has, or has not given up yet."""
+        return frozenset[TopicIdPartition]().union(
+            *(member.assigned for member in self.members.values()),
+            *(member.revoking for member in self.members.values()),
+        )
+
+    @cached_property
+    def subscribed_regexes(self) -> dict[str, int]:
+        """The expressions, with the number of members subscribed to each."""
+        counts: dict[str, int] = {}
+        for member in self.members.values():
+            if member.regex:
+                counts[member.regex] = counts.get(member.regex, 0) + 1
+        return counts
+
+    @cached_property
+    def subscribed_topics(self) -> frozenset[str]:
+        """The topics of all members, whether they exist or not."""
+        return frozenset[str]().union(
+            *(member.topics for member in self.members.values()), *(found.topics for found in self.regexes.values())
+        )
+
+    @cached_property
+    def static_members(self) -> dict[str, str]:
+        """The member ids by instance id."""
+        return {
+            member.instance_id: member_id
+            for member_id, member in self.members.items()
+            if member.instance_id is not None
+        }
+
+    @cached_property
+    def has_local_members(self) -> bool:
+        return any(member.is_local for member in self.members.values())
+
+    def topics_of(self, member: Member) -> frozenset[str]:
+        """What a member is subscribed to, by name or by an expression that has been resolved."""
+        found = self.regexes.get(member.regex) if member.regex else None
+        return member.topics if found is None else member.topics | found.topics
+
+    def member(self, member_id: str) -> Member:
+        found = self.members.get(member_id)
+        if found is None:
+            raise RequestError(
+                ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}."
+            )
+        return found
+
+    def static_member(self, instance_id: str, member_id: str) -> Member:
+        """The member with this instance id; raises if there is none, or if it has another member id."""
+        if instance_id not in self.static_members:
+            raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+        known = self.static_members[instance_id]
+        if known != member_id:
+            raise RequestError(
+                ErrorCode.FENCED_INSTANCE_ID,
+                f"Static member {member_id} with instance id {instance_id} was fenced by member {known}.",
+            )
+        return self.members[known]
+
+    def preferred_assignor(self, default: str) -> str:
+        """The assignor that most members wish for."""
+        counts: dict[str, int] = {}
+        for member in self.members.values():
+            if member.assignor is not None:
+                counts[member.assignor] = counts.get(member.assignor, 0) + 1
+        return max(counts, key=lambda name: counts[name]) if counts else default
+
+
+class Outcome(NamedTuple):
+    """What an event makes of a group, and the effects. Without a group there is none afterwards."""
+
+    group: ConsumerGroup | None
+    effects: list[Effect]

@@ -1,0 +1,70 @@
+"""Members that leave, and members that were not heard of in time."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+from octavo.coordinator.effects import Effect
+from octavo.coordinator.errors import RequestError
+from octavo.coordinator.groups.consumer import records
+from octavo.coordinator.groups.consumer.group import AWAY, ConsumerGroup, Member, MemberState, Outcome
+from octavo.coordinator.groups.consumer.request import Heartbeat
+from octavo.coordinator.groups.consumer.transition import Transition, View, rebalance_timer, session_timer
+from octavo.format.protocol.error_codes import ErrorCode
+
+
+def leave(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Outcome:
+    """Remove a member. A static one that says that it will come back keeps its partitions for the time being."""
+    body = request.body
+    if group is None:
+        raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {body['groupId']} not found.")
+    change, instance_id = Transition(group, view), body["instanceId"]
+    if instance_id is None:
+        member = group.member(body["memberId"])
+    else:
+        member = group.static_member(instance_id, body["memberId"])
+    if instance_id is not None and request.epoch == AWAY:
+        # Its successor has another member id, so to that one the partitions were always assigned.
+        assigned = dict.fromkeys(member.assigned, 0)
+        away = replace(member, member_epoch=AWAY, assigned=assigned, revoking={})
+        change.write(records.current_write(group.group_id, away))
+    else:
+        remove(change, member)
+    change.reply(request.token, {"memberId": body["memberId"], "memberEpoch": request.epoch})
+    return change.outcome
+
+
+def remove(change: Transition, *members: Member) -> None:
+    """Remove members, and begin a new epoch without them."""
+    group_id = change.group.group_id
+    for member in members:
+        change.write(*records.member_tombstones(group_id, member.member_id))
+        change.cancel_timer(session_timer(member.member_id))
+        change.cancel_timer(rebalance_timer(member.member_id))
+    for regex in dict.fromkeys(member.regex for member in members if member.regex):
+        if regex not in change.group.subscribed_regexes:
+            change.write(records.regex_write(group_id, regex, None))
+    change.bump_epoch(change.view.topics.hash(change.group.subscribed_topics))
+
+
+def expired(group: ConsumerGroup, timer: Hashable, view: View) -> Outcome:
+    """Remove the member whose time is up."""
+    change = Transition(group, view)
+    for member in group.members.values():
+        is_late_to_revoke = member.state is MemberState.UNREVOKED_PARTITIONS and member.member_epoch >= 0
+        if timer == session_timer(member.member_id) or (
+            timer == rebalance_timer(member.member_id) and is_late_to_revoke
+        ):
+            remove(change, member)
+    return change.outcome
+
+
+def loaded(group: ConsumerGroup, view: View) -> list[Effect]:
+    """The timers of a group that was read from its records: all members get their time once more."""
+    change = Transition(group, view)
+    for member in group.members.values():
+        change.set_session_timer(member)
+        if member.state is MemberState.UNREVOKED_PARTITIONS:
+            change.set_timer(rebalance_timer(member.member_id), member.rebalance_timeout_ms)
+    return change.outcome.effects

@@ -1,0 +1,42 @@
+"""The target assignment: which partitions each member should have in the group's epoch."""
+
+from __future__ import annotations
+
+from octavo.coordinator.groups.assignors import ASSIGNORS
+from octavo.coordinator.groups.consumer import records
+from octavo.coordinator.groups.consumer.group import Member
+from octavo.coordinator.groups.consumer.topics import TopicIdPartition
+from octavo.coordinator.groups.consumer.transition import Transition
+
+
+def assign(change: Transition) -> None:
+    """Let the group's assignor choose the target of each member, and write those that have changed."""
+    group, topics = change.group, change.view.topics
+    default = change.view.config.assignors[0]
+    assignor = ASSIGNORS.get(group.preferred_assignor(default), ASSIGNORS[default])
+    members = sorted(group.members.values(), key=_place)
+    subscriptions = {
+        member.member_id: frozenset(name for name in group.topics_of(member) if name in topics.by_name)
+        for member in members
+    }
+    partitions = {
+        name: topics.by_name[name].partitions for name in sorted(frozenset[str]().union(*subscriptions.values()))
+    }
+    current = {
+        member.member_id: [
+            named
+            for partition in sorted(group.targets.get(member.member_id, ()))
+            if (named := topics.by_partition(partition)) is not None
+        ]
+        for member in members
+    }
+    for member_id, assigned in assignor(subscriptions, partitions, current).items():
+        target = frozenset(TopicIdPartition(topics.by_name[one.topic].topic_id, one.partition) for one in assigned)
+        if target != group.targets.get(member_id):
+            change.write(records.target_write(group.group_id, member_id, target))
+    change.write(records.target_metadata_write(group.group_id, group.epoch, change.view.now.time_ms))
+
+
+def _place(member: Member) -> tuple[bool, str]:
+    """Static members come first, by their instance ids, so that their places survive a restart."""
+    return member.instance_id is None, member.instance_id or member.member_id

@@ -1,0 +1,115 @@
+"""A change in progress: the group so far and the effects so far. It lives as long as one event is handled."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import NamedTuple
+
+from octavo.coordinator.effects import CancelTimer, Effect, Reply, SetTimer, Write
+from octavo.coordinator.groups.consumer import records
+from octavo.coordinator.groups.consumer.config import ConsumerGroupConfig
+from octavo.coordinator.groups.consumer.group import ConsumerGroup, Member, Outcome
+from octavo.coordinator.groups.consumer.replay import applied
+from octavo.coordinator.groups.consumer.topics import Topics
+from octavo.coordinator.moment import Moment
+from octavo.format.messages.schema import Row
+
+UNKNOWN_HASH = 0
+
+
+class View(NamedTuple):
+    """What a group sees of the rest: the time, the topics, the configs."""
+
+    now: Moment
+    topics: Topics
+    config: ConsumerGroupConfig
+
+
+def session_timer(member_id: str) -> Hashable:
+    return "session", member_id
+
+
+def rebalance_timer(member_id: str) -> Hashable:
+    """The time that a member has to give up partitions."""
+    return "rebalance", member_id
+
+
+class Transition:
+    """Collects what one event changes. What is written becomes the group's state the way it does when it is read."""
+
+    def __init__(self, group: ConsumerGroup, view: View) -> None:
+        self.before = group
+        self.group = group
+        self.view = view
+        self._effects: list[Effect] = []
+
+    @property
+    def outcome(self) -> Outcome:
+        """The group and the effects. Nothing is written of members in this process, since they end with it.
+
+        A group that has only such members isn't written at all, and ceases to exist when the last one leaves. In a
+        group with others, the hash of topics is written as unknown: whoever reads the records then assigns again.
+        """
+        local = {
+            member.member_id
+            for group in (self.before, self.group)
+            for member in group.members.values()
+            if member.is_local
+        }
+        effects = self._effects
+        group: ConsumerGroup | None = self.group
+        if local:
+            is_written = self.before.is_written or any(not member.is_local for member in self.group.members.values())
+            effects = [
+                _written(effect, self.group) if isinstance(effect, Write) else effect
+                for effect in effects
+                if not isinstance(effect, Write) or (is_written and effect.key.get("memberId") not in local)
+            ]
+            if is_written and not self.before.is_written:
+                effects = [self._target_metadata(), *effects]
+            elif not is_written and not self.group.members:
+                group = None
+        if group is not None and not group.is_written and any(isinstance(effect, Write) for effect in effects):
+            group = replace(group, is_written=True)
+        return Outcome(group, effects)
+
+    def _target_metadata(self) -> Write:
+        """The record of the last assignment before this event, which was not written then."""
+        before = self.before
+        return records.target_metadata_write(before.group_id, before.assignment_epoch, before.assignment_time_ms)
+
+    def write(self, *writes: Write) -> None:
+        for write in writes:
+            self._effects.append(write)
+            self.group = applied(self.group, write.kind.id, write.key, write.value)
+
+    def put(self, member: Member) -> None:
+        """Add or update a member."""
+        self.write(records.member_write(self.group.group_id, member))
+        if member.is_local:
+            self.group = replace(self.group, members={**self.group.members, member.member_id: member})
+
+    def bump_epoch(self, metadata_hash: int) -> None:
+        """Begin a new epoch, because members or their topics have changed."""
+        changed = replace(self.group, epoch=self.group.epoch + 1, metadata_hash=metadata_hash)
+        self.write(records.group_write(changed))
+
+    def reply(self, token: Hashable, answer: Row) -> None:
+        self._effects.append(Reply(token, answer))
+
+    def set_timer(self, timer: Hashable, delay_ms: int) -> None:
+        self._effects.append(SetTimer(timer, self.view.now.monotonic_ms + delay_ms))
+
+    def cancel_timer(self, timer: Hashable) -> None:
+        self._effects.append(CancelTimer(timer))
+
+    def set_session_timer(self, member: Member) -> None:
+        own = member.session_timeout_ms
+        self.set_timer(session_timer(member.member_id), self.view.config.session_timeout_ms if own is None else own)
+
+
+def _written(write: Write, group: ConsumerGroup) -> Write:
+    if write.kind is records.GROUP and write.value is not None and group.has_local_members:
+        return write._replace(value={**write.value, "metadataHash": UNKNOWN_HASH})
+    return write

@@ -1,0 +1,42 @@
+"""The coders of messages in plain Python: those of `format.messages`, as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+Coder = TypeVar("Coder", bound=Callable[..., Any])
+
+
+class StepPlan(NamedTuple):
+    """One field of a struct in one version, or the element of an array.
+
+    `kind` is the `struct` format of a number, or ? for a bool, u for a uuid, s for a string, y for bytes, r for
+    records, S for a struct, A for an array. `compact` is the encoding of its length.
+    """
+
+    name: str | None  # None for the element of an array
+    kind: str
+    compact: bool
+    nullable: bool
+    inner: StructPlan | StepPlan | None = None
+
+
+class StructPlan(NamedTuple):
+    """A struct in one version: the fields it writes one after the other, and those that it does not."""
+
+    template: dict[str, Any]  # the default of every field
+    steps: tuple[StepPlan, ...]
+    fresh: tuple[tuple[str, Callable[[], Any]], ...]  # mutable defaults of fields without a step
+    others: tuple[tuple[str, bool, Any], ...]  # fields without a step: whether any value is ignored, and the default
+    is_flexible: bool
+
+
+def message_reader(plan: StructPlan, plain: Coder) -> Coder:
+    """A reader of messages, `reader(data, position) -> (row, next position)`, with the results of the plain one."""
+    return plain
+
+
+def message_writer(plan: StructPlan, plain: Coder) -> Coder:
+    """A writer of messages, `writer(row) -> parts`, with the results of the plain one."""
+    return plain

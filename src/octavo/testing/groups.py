@@ -1,0 +1,37 @@
+"""Consumer groups as a test looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from octavo.errors import ScanError
+from octavo.format.names import TopicPartition
+from octavo.jobs.describe.groups import DescribedGroups, GroupDescription, MemberDescription
+from octavo.scanner.log_dirs import Place
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """A group: what it has committed, and who is in it."""
+
+    name: str
+    state: str  # Empty, Stable, …
+    members: tuple[MemberDescription, ...]
+    offsets: Mapping[TopicPartition, int]  # committed: the next offsets to read
+    lag: int  # records after the committed offsets, of all partitions together
+
+
+def described_groups(places: list[Place]) -> dict[str, GroupView]:
+    """The groups that have committed offsets or members, by name."""
+    try:
+        found = DescribedGroups(places).groups
+    except ScanError:  # nobody has needed the topic yet
+        return {}
+    return {group.group: _group(group) for group in found}
+
+
+def _group(found: GroupDescription) -> GroupView:
+    offsets = {committed.topic_partition: committed.offset for committed in found.offsets}
+    lag = sum(committed.lag or 0 for committed in found.offsets)
+    return GroupView(found.group, found.state, found.members, offsets, lag)

@@ -1,0 +1,25 @@
+"""A client that does as it should, while others do not."""
+
+from __future__ import annotations
+
+from octavo.format.protocol.apis import CREATE_TOPICS, FETCH, PRODUCE
+from tests.broker.raw import RawClient
+from tests.broker.requests import batch, produced
+
+
+def make_topics(client: RawClient, names: list[str]) -> None:
+    topics = [{"name": name, "numPartitions": 1, "replicationFactor": 1} for name in names]
+    assert client.ask(CREATE_TOPICS, 4, {"topics": topics, "timeoutMs": 10_000}) is not None
+
+
+def assert_served(client: RawClient, topic: str, text: str) -> None:
+    """The client is answered, and finds what it wrote."""
+    answer = client.ask(PRODUCE, 9, produced(topic, 0, batch(text)))
+    assert answer is not None
+    (row,) = answer["responses"][0]["partitionResponses"]
+    assert row["errorCode"] == 0
+    asked = {"partition": 0, "fetchOffset": row["baseOffset"], "partitionMaxBytes": 1 << 20}
+    topics = [{"topic": topic, "partitions": [asked]}]
+    found = client.ask(FETCH, 11, {"maxWaitMs": 1000, "minBytes": 1, "maxBytes": 1 << 20, "topics": topics})
+    assert found is not None
+    assert text.encode() in bytes(found["responses"][0]["partitions"][0]["records"])

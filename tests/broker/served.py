@@ -1,0 +1,64 @@
+"""`octavo broker` in a process of its own."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.interop.broker import free_ports
+
+_SECONDS = 60.0
+
+
+class Served:
+    """It always listens on the same ports, one per protocol."""
+
+    def __init__(
+        self,
+        *logs: Path,
+        protocols: Sequence[str] = ("PLAINTEXT",),
+        configs: Mapping[str, str] | None = None,
+    ) -> None:
+        ports = free_ports(len(protocols))
+        self.addresses = {protocol: ("127.0.0.1", port) for protocol, port in zip(protocols, ports, strict=True)}
+        self.errors = logs[0].with_name(logs[0].name + ".stderr")
+        self._line = [sys.executable, "-m", "octavo", "broker", *map(str, logs)]
+        for protocol, (host, port) in self.addresses.items():
+            self._line += ["--listen", f"{protocol}://{host}:{port}"]
+        for name, value in (configs or {}).items():
+            self._line += ["--config", f"{name}={value}"]
+        self.start()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        host, port = next(iter(self.addresses.values()))
+        return f"{host}:{port}"
+
+    @property
+    def resident_bytes(self) -> int:
+        pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
+        return int(pages) * 4096
+
+    @property
+    def complaints(self) -> list[str]:
+        """What it has said on stderr; without compiled kernels it says so when it starts."""
+        return [line for line in self.errors.read_text().splitlines() if "running on plain Python" not in line]
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def start(self) -> None:
+        with self.errors.open("ab") as errors:
+            self._process = subprocess.Popen(self._line, stdout=subprocess.PIPE, stderr=errors, text=True)
+        assert self._process.stdout is not None
+        for _ in self.addresses:
+            assert self._process.stdout.readline().startswith("listening on "), self.errors.read_text()
+
+    def end(self, number: signal.Signals) -> int:
+        """Send a signal and wait; the process's exit code."""
+        self._process.send_signal(number)
+        return self._process.wait(_SECONDS)

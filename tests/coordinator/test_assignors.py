@@ -1,0 +1,56 @@
+"""Assignors give each partition to one member that wants it, evenly, and move as few as they can."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.coordinator.groups.assignors import ASSIGNORS, Assignment, uniform_assignor
+from octavo.format.names import TopicPartition
+
+COUNTS = st.dictionaries(st.sampled_from("tuv"), st.integers(0, 7), min_size=1)
+MEMBERS = st.lists(st.sampled_from("abcdefgh"), min_size=1, unique=True)
+
+
+def uniform(members: list[str], counts: dict[str, int], current: Assignment) -> Assignment:
+    wanted = frozenset(counts)
+    partitions = {topic: range(count) for topic, count in counts.items()}
+    return uniform_assignor(dict.fromkeys(members, wanted), partitions, current)
+
+
+@given(MEMBERS, MEMBERS, COUNTS, COUNTS)
+def test_equal_subscriptions(before: list[str], members: list[str], old: dict[str, int], new: dict[str, int]) -> None:
+    current = uniform(before, old, {})
+    assigned = uniform(members, new, current)
+    partitions = sorted(TopicPartition(topic, number) for topic, count in new.items() for number in range(count))
+    assert sorted(one for given in assigned.values() for one in given) == partitions
+    sizes = sorted(len(given) for given in assigned.values())
+    assert sizes[-1] - sizes[0] <= 1
+    kept = sum(len(set(assigned[member]) & set(current.get(member, ()))) for member in members)
+    assert kept == _most_kept(members, set(partitions), current)
+
+
+def _most_kept(members: list[str], partitions: set[TopicPartition], current: Assignment) -> int:
+    """How many partitions can stay where they are, if all shares are even."""
+    share, extra = divmod(len(partitions), len(members))
+    kept = 0
+    for held in sorted((len(partitions & set(current.get(member, ()))) for member in members), reverse=True):
+        has_extra = extra > 0 and held > share
+        kept += min(held, share + has_extra)
+        extra -= has_extra
+    return kept
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.frozensets(st.sampled_from("tuv")), min_size=1),
+    COUNTS,
+    st.sampled_from(sorted(ASSIGNORS)),
+)
+def test_any_subscriptions(members: dict[str, frozenset[str]], counts: dict[str, int], name: str) -> None:
+    wanted = frozenset[str]().union(*members.values())
+    partitions = {topic: range(count) for topic, count in counts.items() if topic in wanted}
+    assigned = ASSIGNORS[name](members, partitions, {})
+    expected = sorted(TopicPartition(topic, number) for topic, numbers in partitions.items() for number in numbers)
+    assert sorted(one for given in assigned.values() for one in given) == expected
+    assert all(one.topic in members[member] for member, given in assigned.items() for one in given)
+    assert ASSIGNORS[name](members, partitions, assigned) == assigned

@@ -1,0 +1,15 @@
+"""A broker for tests, in the hands of a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from octavo.testing import Kafka
+
+
+@pytest.fixture
+def kafka() -> Iterator[Kafka]:
+    with Kafka() as running:
+        yield running
