@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Self
 
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
@@ -17,11 +18,13 @@ NO_ID = b"\1" * 16
 MASKED = {
     *("throttleTimeMs", "clusterId", "host", "port", "sessionId", "producerId", "logDir", "totalBytes", "usableBytes"),
     *("errorMessage", "batchIndexErrorMessage", "documentation"),  # ours have their own wording
+    *("commitTimestamp", "currentStateTimestamp"),
 }
 UNORDERED = {  # in the order of Java's maps
     *("topics", "configs", "replicaElectionResults", "partitionResult", "results"),
-    *("resources", "acls", "matchingAcls", "mechanisms", "credentialInfos"),
+    *("resources", "acls", "matchingAcls", "mechanisms", "credentialInfos", "members", "groups"),
 }
+_RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 class Twin:
@@ -33,16 +36,33 @@ class Twin:
     def __init__(self, real: tuple[str, int], ours: tuple[str, int]) -> None:
         self._addresses = real, ours
         self.user: str | None = None  # if given, logs in on every connection
-        self._ids: list[dict[str, bytes]] = [{}, {}]
+        self._ids: list[dict[str, bytes | str]] = [{}, {}]
+        self._answers: list[Row | None] = []
 
     def ask(self, api: Api, version: int, body: Row) -> Row | None:
         """Our answer, after comparing it with the real one."""
-        answers = []
-        for address, ids in zip(self._addresses, self._ids, strict=True):
-            with self._connected(address) as client:  # a new one, since either may close it
-                answers.append(client.ask(api, version, self._with_ids(body, ids)))
+        with self.connect() as connection:  # a new one, since either may close it
+            return connection.ask(api, version, body)
+
+    def connect(self) -> TwinConnection:
+        """A connection to each, for requests that wait while others are sent."""
+        return TwinConnection(self, [self._connected(address) for address in self._addresses])
+
+    def learn(self, name: str, field: str) -> None:
+        """Take an id from both last answers: `id of <name>` stands for it in requests and answers from now on."""
+        for answer, ids in zip(self._answers, self._ids, strict=True):
+            assert answer is not None
+            ids[name] = answer[field]
+
+    def bodies(self, body: Row) -> list[Row]:
+        """The body of a request to each, with its ids."""
+        return [self._with_ids(body, ids) for ids in self._ids]
+
+    def compare(self, answers: list[Row | None], about: str) -> Row | None:
+        """Our answer, if both are the same."""
+        self._answers = answers
         real, ours = (self._shown(answer, ids) for answer, ids in zip(answers, self._ids, strict=True))
-        assert ours == real, f"{api.name} v{version} {body}\nreal {real}\nours {ours}"
+        assert ours == real, f"{about}\nreal {real}\nours {ours}"
         return answers[1]
 
     def learn_ids(self, topics: Collection[str]) -> None:
@@ -81,7 +101,7 @@ class Twin:
             log_in(client, self.user)
         return client
 
-    def _with_ids(self, value: Any, ids: dict[str, bytes]) -> Any:
+    def _with_ids(self, value: Any, ids: dict[str, bytes | str]) -> Any:
         if isinstance(value, dict):
             return {name: self._with_ids(part, ids) for name, part in value.items()}
         if isinstance(value, list):
@@ -90,19 +110,58 @@ class Twin:
             return ids[value.removeprefix("id of ")]
         return value
 
-    def _shown_part(self, name: str, part: Any, ids: dict[str, bytes]) -> Any:
+    def _shown_part(self, name: str, part: Any, ids: dict[str, bytes | str]) -> Any:
         shown = self._shown(part, ids)
         if name == "configs" and shown:  # a KRaft controller gives this one its own source
             shown = [row for row in shown if row["name"] != "min.insync.replicas"]
         return sorted(shown, key=repr) if name in self.unordered and shown else shown
 
-    def _shown(self, value: Any, ids: dict[str, bytes]) -> Any:
+    def _shown(self, value: Any, ids: dict[str, bytes | str]) -> Any:
         if isinstance(value, dict):
             return {name: self._shown_part(name, part, ids) for name, part in value.items() if name not in self.masked}
         if isinstance(value, list):
             return [self._shown(part, ids) for part in value]
-        if isinstance(value, bytes) and value in ids.values():
-            return next(f"id of {name}" for name, topic_id in ids.items() if topic_id == value)
+        if isinstance(value, bytes | str) and value in ids.values():
+            return next(f"id of {name}" for name, known in ids.items() if known == value)
+        if isinstance(value, str) and _RANDOM.search(value):
+            return _RANDOM.sub("a random id", value)
         if isinstance(value, bytes) and len(value) == len(NO_ID) and value not in (ZERO_ID, NO_ID):
             return "an id"
         return bytes(value) if isinstance(value, memoryview) else value
+
+
+class TwinConnection:
+    """One connection to each of both."""
+
+    def __init__(self, twin: Twin, clients: list[RawClient]) -> None:
+        self._twin = twin
+        self._clients = clients
+        self._asked: tuple[Api, int, Row] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in self._clients:
+            client.socket.close()
+
+    def ask(self, api: Api, version: int, body: Row) -> Row | None:
+        """Our answer, after comparing it with the real one."""
+        self.send(api, version, body)
+        return self.answer()
+
+    def send(self, api: Api, version: int, body: Row) -> None:
+        """Send a request whose answer comes later."""
+        self._asked = api, version, body
+        for client, filled in zip(self._clients, self._twin.bodies(body), strict=True):
+            client.send(api, version, filled)
+
+    def answer(self) -> Row | None:
+        """Our answer to the last request, after comparing it with the real one."""
+        assert self._asked is not None
+        api, version, body = self._asked
+        answers = []
+        for client in self._clients:
+            frame = client.receive()
+            answers.append(None if frame is None else client.read(api, version, frame))
+        return self._twin.compare(answers, f"{api.name} v{version} {body}")

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from octavo.client.consumer.config import ConsumerConfig
 from octavo.client.consumer.consumer import Consumer
 from octavo.coordinator.groups.assignors import ASSIGNORS, range_assignor, sticky_assignor
-from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
+from octavo.coordinator.groups.committed import CommittedOffsets
+from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.errors import IllegalStateError, KafkaStorageError
 from octavo.format.names import TopicPartition
 from tests.client.stores import Store
@@ -180,7 +181,7 @@ def test_a_member_leaves_its_group_though_its_commit_fails(store: Store) -> None
     first, second = (store.logs.consumer("t", group="g") for _ in range(2))
     assert polled(first, second) == [partitions("t", 0), set()]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(OffsetStore, "commit", failing)
+        patch.setattr(CommittedOffsets, "commit", failing)
         with pytest.raises(KafkaStorageError):
             first.close()
     assert polled(second) == [partitions("t", 0)]

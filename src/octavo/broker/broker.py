@@ -168,6 +168,7 @@ class Broker:
             catalog=Catalog(logs),
             producer_ids=logs.producer_ids,
             transactions=logs.transactions(start=not self._is_read_only),
+            groups=logs.group_coordinator,
             sessions=FetchSessions(clock, config.max_incremental_fetch_session_cache_slots),
             node_id=logs.node_id,
             cluster_id=logs.cluster_id,

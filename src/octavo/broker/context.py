@@ -14,6 +14,7 @@ from octavo.broker.security.store import SecurityStore
 from octavo.broker.sessions import FetchSessions
 from octavo.client.log_dir import LogDir
 from octavo.config import BrokerConfig
+from octavo.coordinator.groups.coordinator import GroupCoordinator
 from octavo.coordinator.transactions.coordinator import TransactionCoordinator
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.format.protocol.error_codes import ErrorCode
@@ -31,6 +32,7 @@ class Context:
     catalog: Catalog
     producer_ids: ProducerIds
     transactions: TransactionCoordinator
+    groups: GroupCoordinator
     sessions: FetchSessions
     node_id: int
     cluster_id: str
@@ -58,6 +60,16 @@ class Context:
 
     def allows_transactional_id(self, client: Client, operation: Operation, transactional_id: str) -> bool:
         return self.authorizer.allows(client, operation, ResourceType.TRANSACTIONAL_ID, transactional_id)
+
+    def check_group(self, client: Client, operation: Operation, group_id: str) -> None:
+        """Raise RequestError unless the client may do this to the group."""
+        if not self.authorizer.allows(client, operation, ResourceType.GROUP, group_id):
+            raise RequestError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+
+    def check_member(self, client: Client, group_id: str) -> None:
+        """Raise RequestError unless the client may be a member of the group, and commit its offsets."""
+        self.check_group(client, Operation.READ, group_id)
+        self.check_writable(Operation.WRITE)
 
     def check_writable(self, operation: Operation) -> None:
         """Raise RequestError if the operation would change something that is only to be read."""

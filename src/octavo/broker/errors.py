@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import logging
 
-from octavo.errors import ConfigError, CorruptionError, KafkaError, OctavoError
+from octavo.coordinator.errors import RequestError as RequestError
+from octavo.errors import ConfigError, CorruptionError, KafkaError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 _MOST_CHARACTERS = 8000  # a string has at most 32,767 bytes, and a character up to four
 _log = logging.getLogger(__name__)
-
-
-class RequestError(OctavoError):
-    """A request that cannot be carried out; the client gets the code and the sentence."""
-
-    def __init__(self, code: ErrorCode, problem: str | None = None) -> None:
-        super().__init__(problem or code.name)
-        self.code = code
-        self.problem = problem
 
 
 def code_of(error: Exception) -> int:

@@ -29,17 +29,22 @@ Batches = Mapping[TopicPartition, tuple[PartitionLog, Row]]
 def refused_partitions(request: Request, context: Context, batches: Batches) -> dict[TopicPartition, OctavoError]:
     """The partitions that cannot be written to in this transaction; all batches are of the same producer."""
     adds = request.version >= _ADDS_FROM_VERSION
+    if not adds and not context.config.transaction_partition_verification_enable:
+        return {}
     refused: dict[TopicPartition, OctavoError] = {}
     first: dict[TopicPartition, Identity] = {}
     for topic_partition, (log, header) in batches.items():
         by = Identity(header["producerId"], header["producerEpoch"])
         known = log.producer(by.producer_id)
-        if known is None or known.current_txn_first_offset is None or known.epoch != by.epoch:
+        if known is not None and by.epoch < known.epoch:
+            refused[topic_partition] = RequestError(ErrorCode.INVALID_PRODUCER_EPOCH)
+        elif known is None or known.current_txn_first_offset is None or by.epoch != known.epoch:
             first[topic_partition] = by
-        if adds and known is None and header["baseSequence"] != 0:  # each transaction of this version begins with 0
-            refused[topic_partition] = OutOfOrderSequenceError(f"sequence {header['baseSequence']}, expected 0")
-    if not first or not (adds or context.config.transaction_partition_verification_enable):
-        return {}
+            is_new = known is None or not known.batches
+            if adds and is_new and header["baseSequence"] != 0:  # with each transaction a producer begins at 0 again
+                refused[topic_partition] = OutOfOrderSequenceError(f"sequence {header['baseSequence']}, expected 0")
+    if not first:
+        return refused
     by, transactional_id = next(iter(first.values())), request.body["transactionalId"]
     if adds:
         error = context.transactions.add_partitions(transactional_id, by, frozenset(first), VERSION_2)

@@ -9,13 +9,12 @@ from typing import Protocol
 
 from octavo.client.consumer.consumer import Consumer
 from octavo.client.producer.producer import Producer
+from octavo.coordinator.groups.coordinator import GroupCoordinator
 from octavo.coordinator.groups.groups import Groups
-from octavo.coordinator.groups.offsets import OffsetStore
-from octavo.coordinator.internal_topics import consumer_offsets, transaction_state
+from octavo.coordinator.internal_topics import transaction_state
 from octavo.coordinator.transactions.coordinator import TransactionCoordinator
 from octavo.coordinator.transactions.log import TransactionLog
 from octavo.coordinator.transactions.producer_ids import ProducerIds
-from octavo.format.compression import Codec
 from octavo.storage.log_manager import LogManager
 
 
@@ -38,8 +37,7 @@ class Clients:
         self._users: weakref.WeakSet[Closeable] = weakref.WeakSet()
         self.producer_ids = ProducerIds(log_manager)
         self.groups = Groups()
-        codec = Codec(log_manager.broker_config.offsets_topic_compression_codec)
-        self.offsets = OffsetStore(consumer_offsets(log_manager), log_manager.environment.clock, codec)
+        self.group_coordinator = GroupCoordinator(log_manager)
 
     @property
     def coordinator(self) -> TransactionCoordinator:
@@ -49,9 +47,7 @@ class Clients:
         with self._lock:
             if self._coordinator is None:
                 log = TransactionLog(transaction_state(self._log_manager), self._log_manager.environment.clock)
-                self._coordinator = TransactionCoordinator(
-                    self._log_manager, log, self.producer_ids, self.offsets.transaction_ended
-                )
+                self._coordinator = TransactionCoordinator(self._log_manager, log, self.producer_ids)
                 if start:
                     self._coordinator.start()
             return self._coordinator

@@ -15,7 +15,8 @@ from octavo.client.producer.parts import ProducerIdentity
 from octavo.client.producer.producer import Producer, Serializer, Serializers
 from octavo.client.producer.transaction import ProducerTransaction
 from octavo.config import Given
-from octavo.coordinator.internal_topics import TRANSACTION_STATE
+from octavo.coordinator.groups.coordinator import GroupCoordinator
+from octavo.coordinator.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from octavo.coordinator.transactions.coordinator import TransactionCoordinator
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.coordinator.transactions.session import Session
@@ -109,7 +110,7 @@ class LogDir(LogManager):
         transaction = None
         if config.transactional_id is not None:
             session = Session(clients.coordinator, config.transactional_id, config.transaction_timeout_ms)
-            transaction = ProducerTransaction(session, clients.offsets, identity)
+            transaction = ProducerTransaction(session, clients.group_coordinator.offsets, identity)
         is_serialized = key_serializer is not None or value_serializer is not None
         serializers = Serializers(key_serializer, value_serializer) if is_serialized else None
         producer = Producer(self, config, identity, transaction, serializers)
@@ -140,7 +141,7 @@ class LogDir(LogManager):
         self._complete_transactions()
         clients = self._clients
         decode = deserializing(key_deserializer, value_deserializer)
-        consumer = Consumer(self, config, clients.groups, clients.offsets, clients.write_held, decode)
+        consumer = Consumer(self, config, clients.groups, clients.group_coordinator.offsets, clients.write_held, decode)
         clients.add_consumer(consumer)
         if topics:
             consumer.subscribe(topics)
@@ -169,6 +170,20 @@ class LogDir(LogManager):
     def transactions(self, *, start: bool = True) -> TransactionCoordinator:
         """The coordinator of all transactional producers; unless it is to `start`, it finishes and aborts nothing."""
         return self._clients.transactions(start=start)
+
+    @property
+    def group_coordinator(self) -> GroupCoordinator:
+        """Knows the groups and what they have committed."""
+        return self._clients.group_coordinator
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic, and what groups have committed for it.
+
+        Its folders are renamed to `-delete`, and removed after the broker's file.delete.delay.ms.
+        """
+        super().delete_topic(topic)
+        if self.topics.get(CONSUMER_OFFSETS):
+            self.group_coordinator.admin.topic_deleted(topic)
 
     def close(self) -> None:
         """Close brokers, producers and consumers, then stop cleanly. After an interrupt it can be called again."""

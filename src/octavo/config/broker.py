@@ -247,6 +247,28 @@ class BrokerTable(ConsumerGroupTable):
         doc="How often transactional ids are checked for transactional.id.expiration.ms.",
     )  # fmt: skip
 
+    # Groups
+    group_min_session_timeout_ms: int = config(
+        INT, 6_000,
+        doc="The shortest session timeout that a member of a classic group may ask for.",
+    )  # fmt: skip
+    group_max_session_timeout_ms: int = config(
+        INT, 1_800_000,
+        doc="The longest session timeout that a member of a classic group may ask for.",
+    )  # fmt: skip
+    group_initial_rebalance_delay_ms: int = config(
+        INT, 3_000,
+        doc="How long a classic group without members waits for more members after the first one has joined.",
+    )  # fmt: skip
+    group_max_size: int = config(
+        INT, 2**31 - 1, Between(1),
+        doc="How many members a classic group may have.",
+    )  # fmt: skip
+    offset_metadata_max_bytes: int = config(
+        INT, 4096,
+        doc="How long the note may be that a consumer commits with an offset.",
+    )  # fmt: skip
+
     # Internal topics
     offsets_topic_num_partitions: int = config(
         INT, 50, Between(1),
@@ -262,12 +284,11 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     offsets_retention_minutes: int = config(
         INT, 10_080, Between(1),
-        doc="How long the offsets of a group without members are kept. "
-        "Octavo does not use it and keeps them forever; a broker that takes the directory over does not.",
+        doc="How long the offsets of a group without members are kept, if upkeep is on. Otherwise they are kept.",
     )  # fmt: skip
     offsets_retention_check_interval_ms: int = config(
         LONG, 600_000, Between(1),
-        doc="How often a broker checks for offsets to forget. Octavo does not use it and keeps them forever.",
+        doc="How often committed offsets are checked for their age, if upkeep is on.",
     )  # fmt: skip
     transaction_state_log_num_partitions: int = config(
         INT, 50, Between(1),

@@ -14,7 +14,6 @@ from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.sound import are_readable, unreadable
 from octavo.format.batches.walker import walk
 from octavo.format.names import FileKind, SegmentFile, TopicPartition
-from octavo.kernels.layout import TRANSACTIONAL
 from octavo.scanner.reading.aborted import AbortedRanges
 from octavo.scanner.reading.read import Filling
 from octavo.scanner.reading.records import ConsumerRecord, records_of
@@ -29,7 +28,6 @@ class FetchOptions(NamedTuple):
     isolation: Isolation = Isolation.READ_UNCOMMITTED
     max_bytes: int = 1048576
     check_crcs: bool = True
-    skips_transactions: bool = False
     decode: Callable[[ConsumerRecord], ConsumerRecord] | None = None  # applied to each record
 
 
@@ -45,7 +43,7 @@ def fetch(
 ) -> FetchedRecords | None:
     """The records from a position on; None if there are none yet. Raises OffsetOutOfRangeError outside the log."""
     fetched, data = log.fetch(position, options.max_bytes, options.isolation)
-    table, largest_offset = _sound(topic_partition, walk(data, check_crc=options.check_crcs).table, log.log_end_offset)
+    table, largest_offset = sound(topic_partition, walk(data, check_crc=options.check_crcs).table, log.log_end_offset)
     if not len(table):
         return None
     next_position = largest_offset + 1
@@ -53,9 +51,7 @@ def fetch(
     if options.isolation is Isolation.READ_COMMITTED and fetched.aborted:
         aborted = AbortedRanges(log.aborted_transactions(position, next_position))
     shown = delivered(table, position, next_position, aborted)
-    if options.skips_transactions:
-        shown = shown[shown["attributes"] & TRANSACTIONAL == 0]
-    records = _located(_records(topic_partition, data, shown, position), log, fetched.start)
+    records = _located(records_of_batches(topic_partition, data, shown, position), log, fetched.start)
     return FetchedRecords(records if options.decode is None else map(options.decode, records), next_position)
 
 
@@ -69,7 +65,7 @@ def fetch_all(
         position = fetched.next_position
 
 
-def _sound(topic_partition: TopicPartition, table: NDArray[np.void], end_offset: int) -> tuple[NDArray[np.void], int]:
+def sound(topic_partition: TopicPartition, table: NDArray[np.void], end_offset: int) -> tuple[NDArray[np.void], int]:
     """The batches before the first damaged one, and their largest offset; raises if the first one is damaged.
 
     No CRC covers the base offset, and a batch that claims offsets beyond the log's end would lead the reader there. In
@@ -98,7 +94,7 @@ def _located(records: Iterator[ConsumerRecord], log: PartitionLog, start: Offset
         raise error.at(position=position, path=str(path)) from None
 
 
-def _records(
+def records_of_batches(
     topic_partition: TopicPartition, data: bytes, table: NDArray[np.void], position: int
 ) -> Iterator[ConsumerRecord]:
     """The records from a position on. In a damaged log offsets may decrease; such records are skipped."""

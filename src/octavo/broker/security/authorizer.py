@@ -16,6 +16,10 @@ _ON_TOPICS = (
     *(Operation.READ, Operation.WRITE, Operation.CREATE, Operation.DESCRIBE, Operation.DELETE, Operation.ALTER),
     *(Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS),
 )
+_ON_GROUPS = (
+    *(Operation.READ, Operation.DESCRIBE, Operation.DELETE),
+    *(Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS),
+)
 _ON_CLUSTERS = (
     *(Operation.CREATE, Operation.CLUSTER_ACTION, Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS),
     *(Operation.IDEMPOTENT_WRITE, Operation.ALTER, Operation.DESCRIBE),
@@ -78,6 +82,12 @@ class Authorizer:
     def allowed_on_topic(self, client: Client, topic: str) -> int:
         """The operations that the client may perform, one bit each."""
         return sum(1 << operation for operation in _ON_TOPICS if self.allows_topic(client, operation, topic))
+
+    def allowed_on_group(self, client: Client, group_id: str) -> int:
+        """Like `allowed_on_topic`, for a group."""
+        return sum(
+            1 << operation for operation in _ON_GROUPS if self.allows(client, operation, ResourceType.GROUP, group_id)
+        )
 
     def allowed_on_cluster(self, client: Client) -> int:
         """Like `allowed_on_topic`, for the cluster; a client that may not describe it sees nothing."""

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from octavo.client.consumer.config import ConsumerConfig
 from octavo.client.consumer.membership import Membership
 from octavo.client.consumer.partition_state import PartitionState
-from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
+from octavo.coordinator.groups.committed import CommittedOffsets
+from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.errors import IllegalStateError
 from octavo.format.names import TopicPartition
 from octavo.storage.log_manager import LogManager
@@ -16,7 +17,7 @@ from octavo.storage.log_manager import LogManager
 class OffsetCommits:
     """Commits the offsets of one consumer; automatic commits include only those that changed since the last one."""
 
-    def __init__(self, log_manager: LogManager, config: ConsumerConfig, offsets: OffsetStore) -> None:
+    def __init__(self, log_manager: LogManager, config: ConsumerConfig, offsets: CommittedOffsets) -> None:
         self._log_manager = log_manager
         self._clock = log_manager.environment.clock
         self._config = config
@@ -45,8 +46,12 @@ class OffsetCommits:
         """Commit offsets; raises if the group has given the partitions to others."""
         if membership is not None and not membership.is_alive:
             raise IllegalStateError("the group has given this consumer's partitions to others: it did not poll in time")
+        group_id = self._group_id()
+        if not offsets:
+            return
+        self._offsets.check_metadata(offsets)
         topic_ids = {partition.topic: self._log_manager.log(*partition).topic_id for partition in offsets}
-        self._offsets.commit(self._group_id(), offsets, topic_ids)
+        self._offsets.commit(group_id, offsets, topic_ids)
         self._known.update({partition: committed.offset for partition, committed in offsets.items()})
 
     def write_changed(self, states: Iterable[PartitionState], membership: Membership | None) -> None:

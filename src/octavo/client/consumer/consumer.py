@@ -14,8 +14,9 @@ from octavo.client.consumer.commits import OffsetCommits
 from octavo.client.consumer.config import ConsumerConfig
 from octavo.client.consumer.membership import AllPartitions, GroupShare, ManualAssignment, Subscription
 from octavo.client.consumer.partition_state import PartitionState
+from octavo.coordinator.groups.committed import CommittedOffsets
 from octavo.coordinator.groups.groups import Groups
-from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
+from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError, no_such_topic
 from octavo.format.names import TopicPartition
 from octavo.format.record import SpecialTimestamp
@@ -48,7 +49,7 @@ class Consumer:
         log_manager: LogManager,
         config: ConsumerConfig,
         groups: Groups,
-        offsets: OffsetStore,
+        offsets: CommittedOffsets,
         write_held: WriteHeld,
         decode: Decode | None = None,
     ) -> None:

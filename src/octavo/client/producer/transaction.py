@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from octavo.client.producer.parts import ProducerIdentity
-from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
+from octavo.coordinator.groups.committed import CommittedOffsets
+from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.coordinator.transactions.session import Session
 from octavo.errors import IllegalStateError, KafkaStorageError, TransactionIncompleteError
 from octavo.format.batches.batch import Origin
@@ -19,7 +20,7 @@ _ONLY_ABORT = "the transaction can only be aborted"
 class ProducerTransaction:
     """The open transaction of a producer, if any. The producer's lock guards begin, commit and abort."""
 
-    def __init__(self, session: Session, offsets: OffsetStore, identity: ProducerIdentity) -> None:
+    def __init__(self, session: Session, offsets: CommittedOffsets, identity: ProducerIdentity) -> None:
         self._session = session
         self._offsets = offsets
         self._identity = identity
@@ -59,10 +60,11 @@ class ProducerTransaction:
         """Write a group's offsets as part of the transaction."""
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
+        self._offsets.check_metadata(offsets)
         self.enlist(*self._offsets.partition_of(group))
         producer_id, epoch = self._identity.current
         origin = Origin(producer_id=producer_id, producer_epoch=epoch, base_sequence=0, is_transactional=True)
-        self._offsets.append(group, offsets, topic_ids, origin)
+        self._offsets.commit_transactional(group, offsets, topic_ids, origin)
 
     def commit(self) -> None:
         if not self.is_open:

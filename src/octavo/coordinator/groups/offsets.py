@@ -1,31 +1,20 @@
-"""The committed offsets of groups, as records of `__consumer_offsets`."""
+"""The offsets that groups have committed, and those that belong to open transactions."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from octavo.coordinator.fetch import FetchOptions, fetch_all
-from octavo.coordinator.internal_topics import InternalTopic
-from octavo.errors import CorruptionError
-from octavo.format.batches.batch import Origin, build_batch
-from octavo.format.compression import Codec
-from octavo.format.messages.consumer_offsets import CONSUMER_OFFSETS_TYPES, decode_consumer_offsets_record
-from octavo.format.messages.records import encode_key, encode_versioned
+from octavo.coordinator.effects import Write
+from octavo.format.messages.consumer_offsets import CONSUMER_OFFSETS_TYPES
+from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition
-from octavo.format.record import Record
 from octavo.kernels.layout import NO_LEADER_EPOCH
-from octavo.scanner.reading.records import ConsumerRecord
-from octavo.storage.append_origin import AppendOrigin
-from octavo.storage.log.read import Isolation
-from octavo.storage.partition_log import PartitionLog
-from octavo.system.clock import Clock
 
 OFFSET_COMMIT = CONSUMER_OFFSETS_TYPES[1]
-VALUE_VERSION = 4  # what Kafka 4.3 writes; 0 to 3 are read too
-_LEGACY_OFFSET_COMMIT = 0
-_NO_TOPIC_ID = bytes(16)
+OFFSET_RECORDS = (0, OFFSET_COMMIT.id)  # the legacy type and the current one
+NO_TIMESTAMP = -1
+NO_TOPIC_ID = bytes(16)
 
 
 class OffsetAndMetadata(NamedTuple):
@@ -36,124 +25,108 @@ class OffsetAndMetadata(NamedTuple):
     leader_epoch: int = NO_LEADER_EPOCH
 
 
-# A group and a partition it reads.
-GroupOffset = tuple[str, TopicPartition]
+class StoredOffset(NamedTuple):
+    """An offset as it was committed, and the offset of the record that says so."""
+
+    offset: int
+    metadata: str
+    leader_epoch: int
+    commit_timestamp: int
+    expire_timestamp: int = NO_TIMESTAMP
+    topic_id: bytes = NO_TOPIC_ID
+    record_offset: int = -1
+
+    @classmethod
+    def of(cls, row: Row, record_offset: int) -> StoredOffset:
+        """The offset in a record's value."""
+        return cls(
+            row["offset"], row["metadata"], row.get("leaderEpoch", NO_LEADER_EPOCH), row["commitTimestamp"],
+            row.get("expireTimestamp", NO_TIMESTAMP), row.get("topicId", NO_TOPIC_ID), record_offset,
+        )  # fmt: skip
+
+    def write(self, group_id: str, partition: TopicPartition) -> Write:
+        """The record of the commit."""
+        row = {
+            "offset": self.offset,
+            "leaderEpoch": self.leader_epoch,
+            "metadata": self.metadata,
+            "commitTimestamp": self.commit_timestamp,
+            "expireTimestamp": self.expire_timestamp,
+            "topicId": self.topic_id,
+        }
+        return Write(OFFSET_COMMIT, _key(group_id, partition), row)
+
+    def is_of(self, topic_id: bytes) -> bool:
+        """Whether it belongs to the topic with this id, as far as both ids are known."""
+        return NO_TOPIC_ID in (topic_id, self.topic_id) or topic_id == self.topic_id
 
 
-class OffsetStore:
-    """Writes commits to the log first, then to memory; reads a partition of the topic when it is first needed.
+def tombstone(group_id: str, partition: TopicPartition) -> Write:
+    """The record that removes a committed offset."""
+    return Write(OFFSET_COMMIT, _key(group_id, partition), None)
 
-    Offsets that belong to a transaction count once it is committed. Thread-safe.
+
+def _key(group_id: str, partition: TopicPartition) -> Row:
+    return {"group": group_id, "topic": partition.topic, "partition": partition.partition}
+
+
+GroupOffsets = dict[TopicPartition, StoredOffset]
+
+
+class Offsets:
+    """The offsets of the groups in one partition of `__consumer_offsets`. Not thread-safe.
+
+    Of two commits the one whose record has the larger offset counts, whenever its transaction ended.
     """
 
-    def __init__(self, topic: InternalTopic, clock: Clock, codec: Codec = Codec.NONE) -> None:
-        self._topic = topic
-        self._clock = clock
-        self._codec = codec
-        self._lock = threading.RLock()
-        self._loaded: dict[TopicPartition, dict[GroupOffset, OffsetAndMetadata]] = {}
-        self._outdated: set[TopicPartition] = set()  # to be read again: memory may lack what the log has
+    def __init__(self) -> None:
+        self._committed: dict[str, GroupOffsets] = {}
+        self._pending: dict[int, dict[str, GroupOffsets]] = {}  # by producer id
 
-    def commit(
-        self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[str, bytes | None]
-    ) -> None:
-        """Write a group's offsets, as one batch (an OffsetCommit request)."""
-        if offsets:
-            with self._lock:
-                place = self.partition_of(group)
-                known = self._load(place)
-                self._outdated.add(place)  # if the append fails, the log may or may not have the offsets
-                self.append(group, offsets, topic_ids, Origin(base_sequence=0))
-                known.update({(group, partition): offset for partition, offset in offsets.items()})
-                self._outdated.discard(place)
+    def of(self, group_id: str) -> GroupOffsets:
+        """The committed offsets of a group."""
+        return self._committed.get(group_id, {})
 
-    def append(
-        self,
-        group: str,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata],
-        topic_ids: Mapping[str, bytes | None],
-        origin: Origin,
-    ) -> None:
-        """Write offsets to the log but not to memory: those of a transaction (a TxnOffsetCommit request)."""
-        log, now_ms = self._topic.log(self.partition_of(group)), self._clock.time_ms()
-        records = [
-            Record(number, now_ms, _key(group, partition), _value(offset, now_ms, topic_ids.get(partition.topic)))
-            for number, (partition, offset) in enumerate(offsets.items())
-        ]
-        batch = bytearray(build_batch(records, codec=self._codec, origin=origin))
-        log.append_as_leader(batch, leader_epoch=log.leader_epoch, origin=AppendOrigin.COORDINATOR, trusted=True)
+    def groups(self) -> set[str]:
+        """The groups that have offsets, committed or pending."""
+        return set(self._committed).union(*self._pending.values())
 
-    def partition_of(self, group: str) -> TopicPartition:
-        """The partition of `__consumer_offsets` that holds a group's offsets; creates the topic if necessary."""
-        self._topic.create()
-        place = self._topic.partition_of(group)
-        assert place is not None, "the topic was created"
-        return place
+    def pending(self, group_id: str) -> set[TopicPartition]:
+        """The partitions for which an open transaction has offsets of the group."""
+        return {partition for groups in self._pending.values() for partition in groups.get(group_id, ())}
 
-    def committed(
-        self, group: str, partitions: Iterable[TopicPartition] | None = None
-    ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The offsets that a group has committed, for these partitions or for all (an OffsetFetch request)."""
-        with self._lock:
-            place = self._topic.partition_of(group)
-            if place is None:
-                return {}
-            known = self._load(place)
-            if partitions is None:
-                partitions = [partition for owner, partition in known if owner == group]
-            return {partition: known[group, partition] for partition in partitions if (group, partition) in known}
+    def put(self, group_id: str, partition: TopicPartition, committed: StoredOffset) -> None:
+        known = self._committed.setdefault(group_id, {})
+        if partition not in known or known[partition].record_offset < committed.record_offset:
+            known[partition] = committed
 
-    def _load(self, place: TopicPartition) -> dict[GroupOffset, OffsetAndMetadata]:
-        if place not in self._loaded or place in self._outdated:
-            found: dict[GroupOffset, OffsetAndMetadata] = {}
-            for record in _committed_records(place, self._topic.log(place)):
-                if record.key is not None:
-                    _read(record.key, record.value, found)
-            self._loaded[place] = found
-            self._outdated.discard(place)
-        return self._loaded[place]
+    def put_pending(self, producer_id: int, group_id: str, partition: TopicPartition, committed: StoredOffset) -> None:
+        self._pending.setdefault(producer_id, {}).setdefault(group_id, {})[partition] = committed
 
-    def transaction_ended(self, partition: TopicPartition) -> None:
-        """Read a partition again when it is next needed, because a transaction has ended in it. Ignores other
-        partitions."""
-        with self._lock:
-            self._loaded.pop(partition, None)
+    def remove(self, group_id: str, partition: TopicPartition, record_offset: int) -> None:
+        """Forget what was committed before the tombstone at `record_offset`, even in transactions."""
+        for groups in (self._committed, *self._pending.values()):
+            known = groups.get(group_id, {})
+            if partition in known and known[partition].record_offset < record_offset:
+                del known[partition]
+                if not known:
+                    del groups[group_id]
 
+    def end_transaction(self, producer_id: int, *, is_committed: bool) -> None:
+        """Make the offsets of a transaction count, or drop them."""
+        ended = self._pending.pop(producer_id, {})
+        if is_committed:
+            for group_id, offsets in ended.items():
+                for partition, committed in offsets.items():
+                    self.put(group_id, partition, committed)
 
-def _committed_records(place: TopicPartition, log: PartitionLog) -> Iterator[ConsumerRecord]:
-    """The committed records and, after the first open transaction, those outside of transactions."""
-    stable = log.last_stable_offset
-    yield from fetch_all(place, log, FetchOptions(Isolation.READ_COMMITTED))
-    yield from fetch_all(place, log, FetchOptions(skips_transactions=True), stable)
-
-
-def _read(key: bytes, value: bytes | None, found: dict[GroupOffset, OffsetAndMetadata]) -> None:
-    try:
-        record = decode_consumer_offsets_record(key, value)
-    except CorruptionError:
-        return  # an unknown kind of record, which Kafka skips too
-    kind, fields = record.key
-    if kind.id not in (_LEGACY_OFFSET_COMMIT, OFFSET_COMMIT.id):
-        return
-    group_offset = fields["group"], TopicPartition(fields["topic"], fields["partition"])
-    if record.value is None:
-        found.pop(group_offset, None)
-    else:
-        row = record.value.data
-        found[group_offset] = OffsetAndMetadata(row["offset"], row["metadata"], row.get("leaderEpoch", NO_LEADER_EPOCH))
-
-
-def _key(group: str, partition: TopicPartition) -> bytes:
-    return encode_key(OFFSET_COMMIT, {"group": group, "topic": partition.topic, "partition": partition.partition})
-
-
-def _value(offset: OffsetAndMetadata, now_ms: int, topic_id: bytes | None) -> bytes:
-    row = {
-        "offset": offset.offset,
-        "leaderEpoch": offset.leader_epoch,
-        "metadata": offset.metadata,
-        "commitTimestamp": now_ms,
-        "expireTimestamp": -1,
-        "topicId": topic_id or _NO_TOPIC_ID,
-    }
-    return encode_versioned(OFFSET_COMMIT.value, VALUE_VERSION, row)
+    def of_topic(self, topic: str) -> Iterator[tuple[str, TopicPartition]]:
+        """The groups and partitions for which there are offsets of a topic, committed or pending."""
+        found = {
+            (group_id, partition)
+            for groups in (self._committed, *self._pending.values())
+            for group_id, offsets in groups.items()
+            for partition in offsets
+            if partition.topic == topic
+        }
+        return iter(sorted(found))

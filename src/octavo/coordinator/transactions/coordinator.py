@@ -12,7 +12,7 @@ from octavo.coordinator.transactions.log import TransactionLog
 from octavo.coordinator.transactions.machine import NOBODY, Identity
 from octavo.coordinator.transactions.metadata import VERSION_2, TransactionMetadata
 from octavo.coordinator.transactions.producer_ids import ProducerIds
-from octavo.coordinator.transactions.states import OnMarker, TransactionStates
+from octavo.coordinator.transactions.states import TransactionStates
 from octavo.errors import (
     CorruptionError,
     KafkaStorageError,
@@ -44,11 +44,11 @@ class TransactionCoordinator:
     logged and tried again later; it does not stop the others.
     """
 
-    def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds, on_marker: OnMarker) -> None:
+    def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds) -> None:
         self._log_manager = log_manager
         self._config = log_manager.broker_config
         self._takeovers: Counter[str] = Counter()
-        self.states = TransactionStates(log_manager, log, ids, on_marker)
+        self.states = TransactionStates(log_manager, log, ids)
         self.lock = self.states.lock
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 
 from octavo.coordinator.transactions import machine
@@ -22,19 +21,15 @@ from octavo.storage.log_manager import LogManager
 
 _log = logging.getLogger(__name__)
 
-# Called with a partition after a transaction marker was written to it.
-OnMarker = Callable[[TopicPartition], None]
-
 
 class TransactionStates:
     """Callers hold `lock`. A partition of the log that could not be read is tried again when it is next needed."""
 
-    def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds, on_marker: OnMarker) -> None:
+    def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds) -> None:
         self._clock = log_manager.environment.clock
         self._log = log
         self._markers = Markers(log_manager)
         self._ids = ids
-        self._on_marker = on_marker
         self._known: dict[str, TransactionMetadata] = {}
         self._unread = set(log.partitions())
         self.lock = threading.RLock()
@@ -104,7 +99,6 @@ class TransactionStates:
         if log is None:
             raise UnknownTopicOrPartitionError(f"there is no partition {topic_partition}")
         self._markers.append(log, marker, by, version)
-        self._on_marker(topic_partition)
 
     def adopt(self, known: TransactionMetadata) -> None:
         """Let an id have a transaction that partitions have open although the transaction log has none.
@@ -142,7 +136,6 @@ class TransactionStates:
         for topic_partition in sorted(prepared.partitions):
             try:
                 self._markers.write(prepared, topic_partition, coordinator_epoch)
-                self._on_marker(topic_partition)
             except Exception as error:
                 failure = failure or error
             else:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from octavo.coordinator.groups.offsets import OffsetAndMetadata, OffsetStore
-from octavo.coordinator.internal_topics import CONSUMER_OFFSETS, consumer_offsets
+from octavo.coordinator.groups.coordinator import GroupCoordinator
+from octavo.coordinator.groups.offsets import OffsetAndMetadata
+from octavo.coordinator.internal_topics import CONSUMER_OFFSETS
 from octavo.errors import ConfigError, LogDirLockedError
 from octavo.spark.query.values import Offsets
 from octavo.storage.publish import Publisher
@@ -48,8 +49,7 @@ class GroupCommits:
         """Commit the next offsets to read, as one batch. Waits for the lock as the sink does."""
         try:
             with self.publisher.own([CONSUMER_OFFSETS]) as log_manager:
-                store = OffsetStore(consumer_offsets(log_manager), log_manager.environment.clock)
                 rows = {partition: OffsetAndMetadata(offset) for partition, offset in offsets.items()}
-                store.commit(self.group, rows, topic_ids)
+                GroupCoordinator(log_manager).offsets.commit(self.group, rows, topic_ids)
         except LogDirLockedError as error:
             raise LogDirLockedError(f"{error}. {_WHO_ELSE}") from None

@@ -1,0 +1,49 @@
+"""FindCoordinator: this broker coordinates all groups and transactions."""
+
+from __future__ import annotations
+
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, told
+from octavo.broker.request import Answer, Later, Request
+from octavo.broker.security.acls import Operation, ResourceType
+from octavo.errors import OctavoError
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+
+_GROUP, _TRANSACTION = 0, 1
+_SEVERAL_FROM_VERSION = 4
+_NOBODY: Row = {"nodeId": -1, "host": "", "port": -1}
+
+
+def handle(request: Request, context: Context) -> Answer:
+    return Later(lambda: _answer(request, context))
+
+
+def _answer(request: Request, context: Context) -> Row:
+    body = request.body
+    if request.version < _SEVERAL_FROM_VERSION:
+        return _found(request, context, body["key"])
+    return {"coordinators": [{"key": key, **_found(request, context, key)} for key in body["coordinatorKeys"]]}
+
+
+def _found(request: Request, context: Context, key: str) -> Row:
+    try:
+        _prepare(request, context, key)
+    except OctavoError as error:
+        return {**_NOBODY, **told(error)}
+    host, port = request.peer.endpoint
+    return {"nodeId": context.node_id, "host": host, "port": port}
+
+
+def _prepare(request: Request, context: Context, key: str) -> None:
+    """Check the request, and read the group: the requests that follow must not wait for a disk."""
+    kind = request.body["keyType"]
+    if kind == _GROUP:
+        context.check_group(request.client, Operation.DESCRIBE, key)
+        if not context.is_read_only:
+            context.groups.admin.load(key)
+    elif kind == _TRANSACTION:
+        if not context.authorizer.allows(request.client, Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, key):
+            raise RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    else:
+        raise RequestError(ErrorCode.INVALID_REQUEST)

@@ -1,0 +1,31 @@
+"""LeaveGroup: members leave a classic group, or an administrator removes them."""
+
+from __future__ import annotations
+
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError
+from octavo.broker.reply import CoordinatorReply
+from octavo.broker.request import Answer, Request
+from octavo.format.messages.schema import Row
+
+_SEVERAL_FROM_VERSION = 3
+
+
+def handle(request: Request, context: Context) -> Answer:
+    body = request.body
+    try:
+        context.check_member(request.client, body["groupId"])
+    except RequestError as error:
+        return {"errorCode": error.code}
+    if request.version >= _SEVERAL_FROM_VERSION:
+        reply, members = CoordinatorReply(context.loop), body["members"]
+    else:
+        reply = CoordinatorReply(context.loop, _of_one)
+        members = [{"memberId": body["memberId"], "groupInstanceId": None}]
+    context.groups.members.leave(body["groupId"], members, reply)
+    return reply.answer
+
+
+def _of_one(row: Row) -> Row:
+    """The answer in old versions, which have one member and one error."""
+    return row if row.get("errorCode") else {"errorCode": row["members"][0]["errorCode"]}

@@ -1,0 +1,85 @@
+"""The partitions of requests that commit or delete offsets: those that exist, and the errors of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from octavo.broker.catalog import Topic
+from octavo.broker.context import Context
+from octavo.broker.errors import code_of
+from octavo.broker.request import Request
+from octavo.broker.security.acls import Operation
+from octavo.errors import OctavoError
+from octavo.format.messages.schema import Row
+from octavo.format.names import TopicPartition
+
+
+class NamedPartition(NamedTuple):
+    """A partition of a request: where it is, or why it cannot be used."""
+
+    row: Row
+    place: TopicPartition | None
+    error: int = 0
+
+
+class NamedTopic(NamedTuple):
+    """A topic of a request, by id or by name."""
+
+    row: Row
+    partitions: list[NamedPartition]
+
+
+def named_topics(request: Request, context: Context, *, by_id: bool = False) -> list[NamedTopic]:
+    """The topics of a request; the client must be allowed to read them. As in Kafka, one without partitions is left
+    out if it exists."""
+    named = []
+    for row in request.body["topics"]:
+        try:
+            topic = _topic(request, context, row, by_id)
+        except OctavoError as error:
+            named.append(NamedTopic(row, [NamedPartition(one, None, code_of(error)) for one in row["partitions"]]))
+        else:
+            if row["partitions"]:
+                named.append(NamedTopic(row, [_partition(topic, one) for one in row["partitions"]]))
+    return named
+
+
+def _topic(request: Request, context: Context, row: Row, by_id: bool) -> Topic:
+    if by_id:
+        return context.topic_with_id(request.client, Operation.READ, row["topicId"])
+    return context.topic(request.client, Operation.READ, row["name"])
+
+
+def _partition(topic: Topic, row: Row) -> NamedPartition:
+    try:
+        topic.log(row["partitionIndex"])
+    except OctavoError as error:
+        return NamedPartition(row, None, code_of(error))
+    return NamedPartition(row, TopicPartition(topic.name, row["partitionIndex"]))
+
+
+def usable(topics: Iterable[NamedTopic]) -> dict[TopicPartition, Row]:
+    """The rows of the partitions that exist."""
+    return {one.place: one.row for topic in topics for one in topic.partitions if one.place is not None}
+
+
+def answered(topics: Iterable[NamedTopic], key: str, errors: dict[TopicPartition, int]) -> list[Row]:
+    """A response's topics, with the error of each partition; as in Kafka, what does not exist comes first."""
+    return [
+        {
+            key: topic.row[key],
+            "partitions": [
+                {
+                    "partitionIndex": one.row["partitionIndex"],
+                    "errorCode": one.error if one.place is None else errors.get(one.place, 0),
+                }
+                for one in sorted(topic.partitions, key=_exists)
+            ],
+        }
+        for topic in sorted(topics, key=lambda topic: all(map(_exists, topic.partitions)))
+    ]
+
+
+def _exists(partition: NamedPartition) -> bool:
+    return partition.place is not None

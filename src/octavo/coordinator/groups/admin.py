@@ -1,0 +1,118 @@
+"""What administrators ask of groups: lists, descriptions, deletions; and the expiry of offsets that nobody needs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable
+
+from octavo.coordinator.effects import Write
+from octavo.coordinator.groups import commit_rules
+from octavo.coordinator.groups.classic import describe
+from octavo.coordinator.groups.classic.group import ClassicState
+from octavo.coordinator.groups.classic.records import tombstone as group_tombstone
+from octavo.coordinator.groups.offsets import tombstone
+from octavo.coordinator.groups.partition import GroupPartition
+from octavo.coordinator.groups.store import GroupStore
+from octavo.errors import OctavoError
+from octavo.format.messages.schema import Row
+from octavo.format.names import TopicPartition
+from octavo.system.clock import Clock
+
+_log = logging.getLogger(__name__)
+
+
+class GroupAdmin:
+    """Thread-safe."""
+
+    def __init__(self, store: GroupStore, clock: Clock, retention_ms: int) -> None:
+        self._store = store
+        self._clock = clock
+        self._retention_ms = retention_ms
+
+    def load(self, group_id: str) -> None:
+        """Create the topic and read the group's partition, so that later requests need not wait for that."""
+        with self._store.using(group_id, create=True):
+            pass
+
+    def list(self) -> list[Row]:
+        """All groups, as ListGroups shows them."""
+        found: list[Row] = []
+        for place in self._store.places():
+            with self._store.using_place(place) as partition:
+                found += map(describe.listed, partition.groups.values())
+        return found
+
+    def describe(self, group_id: str) -> Row | None:
+        """A group as DescribeGroups shows it; None if there is none."""
+        with self._store.using(group_id) as partition:
+            group = partition.groups.get(group_id)
+            return None if group is None else describe.described(group)
+
+    def delete(self, group_id: str) -> None:
+        """Delete a group without members, and its offsets; raises RequestError if that is not possible."""
+        with self._store.using(group_id) as partition:
+            commit_rules.check_deletion(partition.groups.get(group_id))
+            self._forget(partition, group_id, _all_offsets(partition, group_id), is_group_over=True)
+
+    def delete_offsets(self, group_id: str, wanted: Iterable[TopicPartition]) -> set[TopicPartition]:
+        """Delete committed offsets. Returns the partitions whose topics the group subscribes to, which keep theirs."""
+        with self._store.using(group_id) as partition:
+            group = partition.groups.get(group_id)
+            commit_rules.check_offset_deletion(group)
+            assert group is not None, "there is one that was checked"
+            wanted = list(wanted)
+            kept = {place for place in wanted if group.is_subscribed_to(place.topic)}
+            known = _all_offsets(partition, group_id)
+            self._forget(partition, group_id, [place for place in wanted if place in known and place not in kept])
+            return kept
+
+    def topic_deleted(self, topic: str) -> None:
+        """Delete what all groups have committed for a topic."""
+        for place in self._store.places():
+            with self._store.using_place(place) as partition:
+                found = list(partition.offsets.of_topic(topic))
+                if found:
+                    first = self._store.append(partition, [tombstone(*one) for one in found])
+                    for number, (group_id, read) in enumerate(found, first):
+                        partition.offsets.remove(group_id, read, number)
+
+    def expire_offsets(self) -> None:
+        """Delete offsets after offsets.retention.minutes, and groups that have neither offsets nor members left."""
+        for place in self._store.places():
+            try:
+                with self._store.using_place(place) as partition:
+                    for group_id in list(partition.groups):
+                        self._expire(partition, group_id)
+            except (OctavoError, OSError) as error:
+                _log.error("the offsets in %s could not be checked for their age: %s", place, error)
+
+    def _expire(self, partition: GroupPartition, group_id: str) -> None:
+        group, offsets = partition.groups[group_id], partition.offsets.of(group_id)
+        pending = partition.offsets.pending(group_id)
+        over = commit_rules.expired(group, offsets, pending, self._clock.time_ms(), self._retention_ms)
+        is_group_over = group.state is ClassicState.EMPTY and len(over) == len(offsets) and not pending
+        if over or is_group_over:
+            self._forget(partition, group_id, over, is_group_over=is_group_over)
+
+    def _forget(
+        self,
+        partition: GroupPartition,
+        group_id: str,
+        places: Collection[TopicPartition],
+        *,
+        is_group_over: bool = False,
+    ) -> None:
+        writes: list[Write] = [tombstone(group_id, place) for place in places]
+        if is_group_over:
+            writes.append(group_tombstone(group_id))
+        if not writes:
+            return
+        first = self._store.append(partition, writes)
+        for number, place in enumerate(places, first):
+            partition.offsets.remove(group_id, place, number)
+        if is_group_over:
+            partition.adopt(group_id, None)
+
+
+def _all_offsets(partition: GroupPartition, group_id: str) -> set[TopicPartition]:
+    return {*partition.offsets.of(group_id), *partition.offsets.pending(group_id)}

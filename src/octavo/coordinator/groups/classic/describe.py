@@ -1,0 +1,40 @@
+"""Classic groups as DescribeGroups and ListGroups show them."""
+
+from __future__ import annotations
+
+from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicState
+from octavo.format.messages.schema import Row
+
+TYPE = "classic"
+
+
+def listed(group: ClassicGroup) -> Row:
+    return {
+        "groupId": group.group_id,
+        "protocolType": group.protocol_type or "",
+        "groupState": group.state.value,
+        "groupType": TYPE,
+    }
+
+
+def described(group: ClassicGroup) -> Row:
+    """A group with its members; while it rebalances, nobody knows which protocol their metadata will be of."""
+    protocol = group.protocol_name if group.state is ClassicState.STABLE else None
+    members = [
+        {
+            "memberId": member.member_id,
+            "groupInstanceId": member.instance_id,
+            "clientId": member.client_id,
+            "clientHost": member.client_host,
+            "memberMetadata": b"" if protocol is None else member.metadata(protocol),
+            "memberAssignment": member.assignment,
+        }
+        for member in group.members.values()
+    ]
+    return {
+        "groupId": group.group_id,
+        "groupState": group.state.value,
+        "protocolType": group.protocol_type or "",
+        "protocolData": protocol or "",
+        "members": members,
+    }

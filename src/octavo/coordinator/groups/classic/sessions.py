@@ -1,0 +1,93 @@
+"""Heartbeats keep a member's session alive; a member whose session ends, or that leaves, is removed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from octavo.coordinator.errors import RequestError
+from octavo.coordinator.groups.classic import rebalance
+from octavo.coordinator.groups.classic.config import ClassicConfig
+from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicOutcome, ClassicState
+from octavo.coordinator.groups.classic.join import refused
+from octavo.coordinator.groups.classic.transition import ClassicTransition
+from octavo.coordinator.moment import Moment
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+
+
+def heartbeat(group: ClassicGroup, body: Row, token: Hashable, now: Moment) -> ClassicOutcome:
+    """Renew a member's session; a member that has to join again is told so."""
+    change, code = ClassicTransition(group, now), 0
+    try:
+        group.check_member(body["memberId"], body["groupInstanceId"])
+        if body["generationId"] != group.generation:
+            raise RequestError(ErrorCode.ILLEGAL_GENERATION)
+    except RequestError as error:
+        code = error.code
+    else:
+        if group.state is ClassicState.PREPARING_REBALANCE:
+            code = ErrorCode.REBALANCE_IN_PROGRESS
+        change.renew_session(group.members[body["memberId"]])
+    change.reply(token, {"errorCode": code})
+    return change.outcome
+
+
+def leave(
+    group: ClassicGroup, members: list[Row], token: Hashable, now: Moment, config: ClassicConfig
+) -> ClassicOutcome:
+    """Remove members, named by their ids or, by an administrator, by their instance ids alone."""
+    change, answers = ClassicTransition(group, now), []
+    for row in members:
+        answers.append(left(row, _leave(change, row["memberId"], row["groupInstanceId"])))
+    if any(not answer["errorCode"] for answer in answers) and group.state is not ClassicState.EMPTY:
+        rebalance.rebalance_or_complete(change, config)
+    change.reply(token, {"members": answers})
+    return change.outcome
+
+
+def left(row: Row, code: int) -> Row:
+    """The answer for one member of a LeaveGroup request."""
+    return {"memberId": row["memberId"], "groupInstanceId": row["groupInstanceId"], "errorCode": code}
+
+
+def _leave(change: ClassicTransition, member_id: str, instance_id: str | None) -> int:
+    group = change.group
+    if not member_id:
+        found = group.static_member_id(instance_id)
+        if found is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        _remove(change, found)
+    elif member_id in group.pending:
+        change.remove(member_id)
+    else:
+        try:
+            group.check_member(member_id, instance_id)
+        except RequestError as error:
+            return error.code
+        _remove(change, member_id)
+    return 0
+
+
+def expired(group: ClassicGroup, member_id: str, now: Moment, config: ClassicConfig) -> ClassicOutcome:
+    """A member was not heard of in time, or an id that was given out was not used."""
+    change, member = ClassicTransition(group, now), group.members.get(member_id)
+    if member is not None and member.is_waiting:  # its session goes on once its request is answered
+        return change.outcome
+    if member is not None:
+        _remove(change, member_id)
+        if group.state in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
+            rebalance.begin(change, config)
+    elif member_id in group.pending:
+        change.remove(member_id)
+    else:
+        return change.outcome
+    if change.group.state is ClassicState.PREPARING_REBALANCE and change.group.has_all_joined:
+        rebalance.complete(change)
+    return change.outcome
+
+
+def _remove(change: ClassicTransition, member_id: str) -> None:
+    """Remove a member; if one of its requests still waits, it is told to come back as a new one."""
+    member = change.answer_join(change.group.members[member_id], refused(ErrorCode.UNKNOWN_MEMBER_ID))
+    change.answer_sync(member, {"errorCode": ErrorCode.UNKNOWN_MEMBER_ID})
+    change.remove(member_id)

@@ -1,0 +1,94 @@
+"""Who may commit or delete the offsets of a group, and when offsets expire."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from octavo.coordinator.errors import RequestError
+from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicState
+from octavo.coordinator.groups.offsets import NO_TIMESTAMP, GroupOffsets, StoredOffset
+from octavo.format.names import TopicPartition
+from octavo.format.protocol.error_codes import ErrorCode
+
+_NOT_FOUND_FROM_VERSION = 9
+
+
+class Committer(NamedTuple):
+    """Who commits. By default somebody outside of the group: an administrator, or a consumer without a subscription."""
+
+    member_id: str = ""
+    instance_id: str | None = None
+    generation: int = -1
+    version: int = _NOT_FOUND_FROM_VERSION
+    is_transactional: bool = False
+
+
+ANYBODY = Committer()
+
+
+def check_commit(group: ClassicGroup | None, committer: Committer) -> None:
+    """Raise unless the offsets may be committed."""
+    generation = committer.generation
+    if group is None:
+        if generation >= 0:
+            is_known = committer.version >= _NOT_FOUND_FROM_VERSION and not committer.is_transactional
+            raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND if is_known else ErrorCode.ILLEGAL_GENERATION)
+        return
+    if generation < 0 and group.state is ClassicState.EMPTY:
+        return
+    if generation >= 0 or committer.member_id or committer.instance_id is not None:
+        group.check_member(committer.member_id, committer.instance_id)
+        if generation != group.generation:
+            raise RequestError(ErrorCode.ILLEGAL_GENERATION)
+    elif not committer.is_transactional:
+        raise RequestError(
+            ErrorCode.UNKNOWN_MEMBER_ID, f"group {group.group_id} has members, and only they may commit its offsets"
+        )
+    if group.state is ClassicState.COMPLETING_REBALANCE and not committer.is_transactional:
+        raise RequestError(ErrorCode.REBALANCE_IN_PROGRESS)
+
+
+def check_offset_deletion(group: ClassicGroup | None) -> None:
+    """Raise unless single offsets of the group may be deleted."""
+    if group is None:
+        raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND)
+    if group.state is not ClassicState.EMPTY and not group.uses_consumer_protocol:
+        raise RequestError(ErrorCode.NON_EMPTY_GROUP)
+
+
+def check_deletion(group: ClassicGroup | None) -> None:
+    """Raise unless the group may be deleted."""
+    if group is None:
+        raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND)
+    if group.state is not ClassicState.EMPTY:
+        raise RequestError(ErrorCode.NON_EMPTY_GROUP)
+
+
+def expired(
+    group: ClassicGroup, offsets: GroupOffsets, pending: Collection[TopicPartition], now_ms: int, retention_ms: int
+) -> list[TopicPartition]:
+    """The partitions whose offsets have been kept long enough.
+
+    Offsets of a group with members are kept, unless nobody subscribes to their topic any more. The time counts from the
+    moment the group became empty or, if it never had members or still has some, from the commit.
+    """
+    is_stable_consumer = group.uses_consumer_protocol and group.subscribed_topics is not None
+    if group.state is not ClassicState.EMPTY and not (is_stable_consumer and group.state is ClassicState.STABLE):
+        return []
+    since_ms = NO_TIMESTAMP
+    if group.state is ClassicState.EMPTY and group.protocol_type is not None:
+        since_ms = group.state_since_ms
+    return [
+        partition
+        for partition, committed in offsets.items()
+        if partition not in pending
+        and not group.is_subscribed_to(partition.topic)
+        and _is_over(committed, since_ms, now_ms, retention_ms)
+    ]
+
+
+def _is_over(committed: StoredOffset, since_ms: int, now_ms: int, retention_ms: int) -> bool:
+    if committed.expire_timestamp != NO_TIMESTAMP:
+        return now_ms >= committed.expire_timestamp
+    return now_ms - (committed.commit_timestamp if since_ms == NO_TIMESTAMP else since_ms) >= retention_ms

@@ -1,0 +1,151 @@
+"""Requests about committed offsets: commits, also those of transactions, and fetches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import NamedTuple
+
+from octavo.coordinator.errors import RequestError
+from octavo.coordinator.groups.classic.group import ClassicState
+from octavo.coordinator.groups.classic.transition import member_timer
+from octavo.coordinator.groups.commit_rules import ANYBODY, Committer, check_commit
+from octavo.coordinator.groups.offsets import NO_TIMESTAMP, NO_TOPIC_ID, OffsetAndMetadata, StoredOffset
+from octavo.coordinator.groups.partition import GroupPartition
+from octavo.coordinator.groups.store import GroupStore
+from octavo.format.batches.batch import Origin
+from octavo.format.names import TopicPartition
+from octavo.format.protocol.error_codes import ErrorCode
+from octavo.system.clock import Clock
+
+NO_RETENTION = -1  # of a commit that does not say how long it is to be kept
+NewOffsets = Mapping[TopicPartition, OffsetAndMetadata]
+TopicIds = Mapping[str, bytes | None]
+Renew = Callable[[str, Hashable, int], None]
+
+
+class FetchedOffsets(NamedTuple):
+    """What a group has committed, and the partitions for which a transaction is about to commit something else."""
+
+    committed: dict[TopicPartition, StoredOffset]
+    unstable: set[TopicPartition]
+
+
+class CommittedOffsets:
+    """Commits are written to the log first, then to memory. Thread-safe."""
+
+    def __init__(self, store: GroupStore, clock: Clock, max_metadata_bytes: int, renew: Renew) -> None:
+        self._store = store
+        self._clock = clock
+        self._max_metadata = max_metadata_bytes
+        self._renew = renew
+
+    def partition_of(self, group_id: str) -> TopicPartition:
+        """The partition of `__consumer_offsets` that holds a group's offsets; creates the topic if necessary."""
+        return self._store.place_of(group_id)
+
+    def check_metadata(self, offsets: NewOffsets) -> None:
+        """Raise if the metadata of an offset is too long, for callers that want to commit all of them or none."""
+        for place in self._too_long(offsets):
+            problem = f"the metadata for {place} is longer than offset.metadata.max.bytes, {self._max_metadata}"
+            raise RequestError(ErrorCode.OFFSET_METADATA_TOO_LARGE, problem)
+
+    def commit(
+        self,
+        group_id: str,
+        offsets: NewOffsets,
+        topic_ids: TopicIds,
+        committer: Committer = ANYBODY,
+        retention_ms: int = NO_RETENTION,
+    ) -> set[TopicPartition]:
+        """Write a group's offsets as one batch (an OffsetCommit request).
+
+        Returns the partitions that are left out because their metadata is too long; raises RequestError if none may be
+        committed.
+        """
+        refused = self._too_long(offsets)
+        with self._store.using(group_id, create=True) as partition:
+            check_commit(partition.groups.get(group_id), committer)
+            self._renew_session(partition, group_id, committer)
+            now_ms = self._clock.time_ms()
+            expire_ms = NO_TIMESTAMP if retention_ms == NO_RETENTION else now_ms + retention_ms
+            wanted = _committed(offsets, refused, topic_ids, now_ms, expire_ms)
+            if wanted:
+                first = self._append(partition, group_id, wanted)
+                for number, (place, committed) in enumerate(wanted.items(), first):
+                    partition.offsets.put(group_id, place, committed._replace(record_offset=number))
+            partition.add_simple_groups([group_id])
+        return refused
+
+    def commit_transactional(
+        self,
+        group_id: str,
+        offsets: NewOffsets,
+        topic_ids: TopicIds,
+        origin: Origin,
+        committer: Committer = ANYBODY,
+    ) -> set[TopicPartition]:
+        """Write offsets that count once the transaction of `origin`, a producer, is committed (a TxnOffsetCommit
+        request). Returns the partitions that are left out because their metadata is too long."""
+        refused = self._too_long(offsets)
+        with self._store.using(group_id, create=True) as partition:
+            check_commit(partition.groups.get(group_id), committer._replace(is_transactional=True))
+            wanted = _committed(offsets, refused, topic_ids, self._clock.time_ms(), NO_TIMESTAMP)
+            if wanted:
+                first = self._append(partition, group_id, wanted, origin)
+                for number, (place, committed) in enumerate(wanted.items(), first):
+                    pending = committed._replace(record_offset=number)
+                    partition.offsets.put_pending(origin.producer_id, group_id, place, pending)
+            partition.add_simple_groups([group_id])
+        return refused
+
+    def fetch(self, group_id: str, member_id: str | None = None, member_epoch: int = -1) -> FetchedOffsets:
+        """What a group has committed (an OffsetFetch request, perhaps of a member)."""
+        with self._store.using(group_id) as partition:
+            return FetchedOffsets(dict(partition.offsets.of(group_id)), partition.offsets.pending(group_id))
+
+    def committed(
+        self, group_id: str, partitions: Iterable[TopicPartition] | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The offsets that a group has committed, for these partitions or for all."""
+        found = self.fetch(group_id).committed
+        wanted = found if partitions is None else partitions
+        return {
+            place: OffsetAndMetadata(found[place].offset, found[place].metadata, found[place].leader_epoch)
+            for place in wanted
+            if place in found
+        }
+
+    def _append(
+        self,
+        partition: GroupPartition,
+        group_id: str,
+        wanted: Mapping[TopicPartition, StoredOffset],
+        origin: Origin | None = None,
+    ) -> int:
+        writes = [committed.write(group_id, place) for place, committed in wanted.items()]
+        return (
+            self._store.append(partition, writes) if origin is None else self._store.append(partition, writes, origin)
+        )
+
+    def _renew_session(self, partition: GroupPartition, group_id: str, committer: Committer) -> None:
+        group = partition.groups.get(group_id)
+        if group is None or group.state not in (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
+            return
+        member = group.members[committer.member_id]
+        self._renew(group_id, member_timer(member.member_id), member.session_timeout_ms)
+
+    def _too_long(self, offsets: NewOffsets) -> set[TopicPartition]:
+        return {place for place, offset in offsets.items() if len(offset.metadata) > self._max_metadata}
+
+
+def _committed(
+    offsets: NewOffsets, refused: set[TopicPartition], topic_ids: TopicIds, now_ms: int, expire_ms: int
+) -> dict[TopicPartition, StoredOffset]:
+    return {
+        place: StoredOffset(
+            *(offset.offset, offset.metadata, offset.leader_epoch, now_ms, expire_ms),
+            topic_ids.get(place.topic) or NO_TOPIC_ID,
+        )
+        for place, offset in offsets.items()
+        if place not in refused
+    }

@@ -1,0 +1,40 @@
+"""The group coordinator: the one entry for all requests about groups, from this process and from the network."""
+
+from __future__ import annotations
+
+from octavo.coordinator.groups.admin import GroupAdmin
+from octavo.coordinator.groups.classic.config import ClassicConfig
+from octavo.coordinator.groups.committed import CommittedOffsets
+from octavo.coordinator.groups.driver import GroupDriver
+from octavo.coordinator.groups.members import ClassicMembers
+from octavo.coordinator.groups.store import GroupStore
+from octavo.coordinator.internal_topics import consumer_offsets
+from octavo.format.compression import Codec
+from octavo.storage.log_manager import LogManager
+
+_MINUTE_MS = 60_000
+
+
+class GroupCoordinator:
+    """Groups and their offsets: `members` join and leave, `offsets` are committed and fetched, `admin` does the rest.
+
+    Thread-safe. All three share one lock, and the state that is rebuilt from `__consumer_offsets`.
+    """
+
+    def __init__(self, log_manager: LogManager) -> None:
+        environment, config = log_manager.environment, log_manager.broker_config
+        clock = environment.clock
+        codec = Codec(config.offsets_topic_compression_codec)
+        store = GroupStore(consumer_offsets(log_manager), clock, codec)
+        classic = ClassicConfig.of(config)
+        driver = GroupDriver(store, environment, classic)
+        self.members = ClassicMembers(driver, classic)
+        self.offsets = CommittedOffsets(store, clock, config.offset_metadata_max_bytes, driver.set_timer)
+        self.admin = GroupAdmin(store, clock, config.offsets_retention_minutes * _MINUTE_MS)
+        self._scheduler = environment.scheduler
+        self._check_interval_ms = config.offsets_retention_check_interval_ms
+
+    def start_upkeep(self) -> None:
+        """Delete offsets that are older than offsets.retention.minutes, again and again."""
+        period_ms = self._check_interval_ms
+        self._scheduler.schedule("expire-offsets", self.admin.expire_offsets, delay_ms=period_ms, period_ms=period_ms)

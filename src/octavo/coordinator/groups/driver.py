@@ -1,0 +1,110 @@
+"""Drives the machines of groups: requests and timers are events, and what the machines ask for happens here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import NamedTuple, cast
+
+from octavo.coordinator.effects import CancelTimer, Effect, Reply, SetTimer, Write
+from octavo.coordinator.groups.classic import expiry
+from octavo.coordinator.groups.classic.config import ClassicConfig
+from octavo.coordinator.groups.partition import Group, GroupPartition
+from octavo.coordinator.groups.store import GroupStore, failure_code
+from octavo.coordinator.moment import Moment
+from octavo.coordinator.timers import Timers
+from octavo.errors import OctavoError
+from octavo.format.messages.schema import Row
+from octavo.storage.environment import Environment
+
+_RETRY_MS = 1000
+_log = logging.getLogger(__name__)
+
+OnAnswer = Callable[[Row], None]  # called once, on any thread, with the row of the response
+
+
+class GroupOutcome(NamedTuple):
+    """What an event makes of a group of any kind, and the effects. Without a group there is none afterwards."""
+
+    group: Group | None
+    effects: list[Effect]
+
+
+Machine = Callable[[Group | None, Moment], GroupOutcome]
+
+
+class GroupDriver:
+    """Thread-safe. Answers are given through callbacks: perhaps at once, never under a lock."""
+
+    def __init__(self, store: GroupStore, environment: Environment, config: ClassicConfig) -> None:
+        self._store = store
+        self._clock = environment.clock
+        self._config = config
+        self._timers = Timers(environment.scheduler, self._clock, "group-timers", self._check_timers)
+        store.on_load = self._loaded
+
+    def run(self, group_id: str, machine: Machine, answer: OnAnswer, *, create: bool = False) -> None:
+        """Let an event happen. If its records cannot be written, nothing has happened, and the request fails."""
+        try:
+            with self._store.using(group_id, create=create) as partition:
+                replies = self._happen(partition, group_id, machine)
+        except (OctavoError, OSError) as error:
+            _log.error("group %s: %s", group_id, error)
+            answer({"errorCode": failure_code(error)})
+            return
+        _send(replies)
+
+    def set_timer(self, group_id: str, timer: Hashable, delay_ms: int) -> None:
+        """Set a timer of a group, or move it. The store's lock is held."""
+        self._timers.set((group_id, timer), self._clock.monotonic_ms() + delay_ms)
+
+    def _happen(self, partition: GroupPartition, group_id: str, machine: Machine) -> list[Reply]:
+        group, effects = machine(partition.groups.get(group_id), Moment.of(self._clock))
+        writes = [effect for effect in effects if isinstance(effect, Write)]
+        if writes:
+            self._store.append(partition, writes)
+        partition.adopt(group_id, group)
+        return self._carry_out(group_id, effects)
+
+    def _carry_out(self, group_id: str, effects: list[Effect]) -> list[Reply]:
+        replies = []
+        for effect in effects:
+            if isinstance(effect, SetTimer):
+                self._timers.set((group_id, effect.name), effect.at_ms)
+            elif isinstance(effect, Reply):
+                replies.append(effect)
+            elif isinstance(effect, CancelTimer):
+                self._timers.cancel((group_id, effect.name))
+        return replies
+
+    def _loaded(self, partition: GroupPartition) -> None:
+        now = Moment.of(self._clock)
+        for group_id, group in list(partition.groups.items()):
+            loaded = expiry.loaded(group, now, self._config)
+            partition.adopt(group_id, loaded.group)
+            self._carry_out(group_id, loaded.effects)
+
+    def _check_timers(self) -> None:
+        """Let the events of all timers happen that have passed. Runs on a thread of the scheduler."""
+        replies: list[Reply] = []
+        with self._store.lock:
+            while (due := self._timers.next_due()) is not None:
+                group_id, timer = cast(tuple[str, Hashable], due)
+                try:
+                    with self._store.using(group_id) as partition:
+                        replies += self._happen(partition, group_id, partial(self._expired, timer))
+                except (OctavoError, OSError) as error:
+                    _log.error("group %s: %s", group_id, error)
+                    self._timers.set(due, self._clock.monotonic_ms() + _RETRY_MS)
+        _send(replies)
+
+    def _expired(self, timer: Hashable, group: Group | None, now: Moment) -> GroupOutcome:
+        if group is None:
+            return GroupOutcome(None, [])
+        return GroupOutcome(*expiry.expired(group, timer, now, self._config))
+
+
+def _send(replies: list[Reply]) -> None:
+    for reply in replies:
+        cast(OnAnswer, reply.token)(reply.answer)

@@ -1,0 +1,93 @@
+"""What the coordinator knows of one partition of `__consumer_offsets`: its groups and their offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from octavo.coordinator.groups.classic.group import ClassicGroup
+from octavo.coordinator.groups.classic.records import group_of
+from octavo.coordinator.groups.offsets import OFFSET_RECORDS, Offsets, StoredOffset
+from octavo.coordinator.groups.replay import ReplayedRecord, replay
+from octavo.errors import CorruptionError
+from octavo.format.messages.consumer_offsets import GROUP_METADATA, decode_consumer_offsets_record
+from octavo.format.messages.schema import Row
+from octavo.format.names import TopicPartition
+from octavo.kernels.layout import NO_PRODUCER_ID
+from octavo.storage.partition_log import PartitionLog
+
+Group = ClassicGroup
+
+
+class GroupPartition:
+    """Follows its log: what others append there, such as the markers of transactions, is read before each use.
+
+    Not thread-safe. Without a log, since the topic does not exist yet, it is empty.
+    """
+
+    def __init__(self, place: TopicPartition | None = None, log: PartitionLog | None = None) -> None:
+        self.place = place
+        self.log = log
+        self.groups: dict[str, Group] = {}
+        self.offsets = Offsets()
+        self.is_live = False  # from then on, what is in memory of a group is newer than its records
+        self._position = 0 if log is None else log.log_start_offset
+
+    def catch_up(self) -> None:
+        """Read what was appended since the last time. Only the last of several records with the same key is decoded."""
+        log, place = self.log, self.place
+        if log is None or place is None or log.log_end_offset == self._position:
+            return
+        end, last = log.log_end_offset, dict[bytes, ReplayedRecord]()
+        for found in replay(place, log, self._position):
+            if not isinstance(found, ReplayedRecord):
+                self.offsets.end_transaction(found.producer_id, is_committed=found.is_committed)
+            elif found.producer_id != NO_PRODUCER_ID:
+                self._apply(found)
+            else:
+                last.pop(found.key, None)
+                last[found.key] = found
+        for record in last.values():
+            self._apply(record)
+        self.add_simple_groups(self.offsets.groups())
+        self._position = end
+
+    def appended(self, first_offset: int, count: int) -> None:
+        """Skip records that the coordinator appended itself, unless there are others before them."""
+        if first_offset == self._position:
+            self._position += count
+
+    def adopt(self, group_id: str, group: Group | None) -> None:
+        """Put a group's new state in the place of the old one."""
+        if group is not None:
+            self.groups[group_id] = group
+        else:
+            self.groups.pop(group_id, None)
+
+    def add_simple_groups(self, group_ids: Iterable[str]) -> None:
+        """Groups that commit offsets without having members exist all the same."""
+        for group_id in group_ids:
+            if group_id not in self.groups:
+                self.groups[group_id] = ClassicGroup(group_id)
+
+    def _apply(self, record: ReplayedRecord) -> None:
+        try:
+            decoded = decode_consumer_offsets_record(record.key, record.value)
+        except CorruptionError:
+            return  # an unknown kind of record, which Kafka skips too
+        kind, key = decoded.key
+        value = None if decoded.value is None else decoded.value.data
+        if kind.id in OFFSET_RECORDS:
+            self._apply_offset(record, key, value)
+        elif kind is GROUP_METADATA and not (self.is_live and key["group"] in self.groups):
+            self.adopt(key["group"], None if value is None else group_of(key["group"], value))
+
+    def _apply_offset(self, record: ReplayedRecord, key: Row, value: Row | None) -> None:
+        group_id, partition = key["group"], TopicPartition(key["topic"], key["partition"])
+        if value is None:
+            self.offsets.remove(group_id, partition, record.offset)
+            return
+        committed = StoredOffset.of(value, record.offset)
+        if record.producer_id == NO_PRODUCER_ID:
+            self.offsets.put(group_id, partition, committed)
+        else:
+            self.offsets.put_pending(record.producer_id, group_id, partition, committed)

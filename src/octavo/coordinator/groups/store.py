@@ -1,0 +1,116 @@
+"""The partitions of `__consumer_offsets`: read when first needed, written before anything is answered."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from octavo.coordinator.effects import Write
+from octavo.coordinator.errors import RequestError
+from octavo.coordinator.groups.offsets import NO_TIMESTAMP, OFFSET_COMMIT
+from octavo.coordinator.groups.partition import GroupPartition
+from octavo.coordinator.internal_topics import InternalTopic
+from octavo.errors import (
+    RecordBatchTooLargeError,
+    RecordTooLargeError,
+    UnknownTopicOrPartitionError,
+)
+from octavo.format.batches.batch import Origin, build_batch
+from octavo.format.compression import Codec
+from octavo.format.messages.consumer_offsets import GROUP_METADATA
+from octavo.format.messages.records import encode_key, encode_versioned
+from octavo.format.names import TopicPartition
+from octavo.format.protocol.error_codes import ErrorCode
+from octavo.format.record import Record
+from octavo.storage.append_origin import AppendOrigin
+from octavo.system.clock import Clock
+
+_NO_PRODUCER = Origin(base_sequence=0)
+_OFFSET_VERSION, _EXPIRING_OFFSET_VERSION = 4, 1  # only version 1 says when an offset expires
+_GROUP_VERSION = 3
+
+
+class GroupStore:
+    """Thread-safe. `on_load` is called with each partition once it has been read, under the lock."""
+
+    def __init__(self, topic: InternalTopic, clock: Clock, codec: Codec = Codec.NONE) -> None:
+        self._topic = topic
+        self._clock = clock
+        self._codec = codec
+        self._partitions: dict[TopicPartition, GroupPartition] = {}
+        self.lock = threading.RLock()
+        self.on_load: Callable[[GroupPartition], None] = lambda partition: None
+
+    def place_of(self, group_id: str) -> TopicPartition:
+        """The partition that holds a group; creates the topic if necessary."""
+        self._topic.create()
+        place = self._topic.partition_of(group_id)
+        assert place is not None, "the topic was created"
+        return place
+
+    @contextmanager
+    def using(self, group_id: str, *, create: bool = False) -> Iterator[GroupPartition]:
+        """The partition that holds a group, locked; if there is no topic and none is to be created, an empty one."""
+        place = self.place_of(group_id) if create else self._topic.partition_of(group_id)
+        with self.using_place(place) as partition:
+            yield partition
+
+    @contextmanager
+    def using_place(self, place: TopicPartition | None) -> Iterator[GroupPartition]:
+        """A partition, locked. It is read before the lock is taken, since that may take long."""
+        if place is None:
+            yield GroupPartition()
+            return
+        unread = None
+        if place not in self._partitions:
+            unread = GroupPartition(place, self._topic.log(place))
+            unread.catch_up()
+        with self.lock:
+            partition = self._partitions.get(place)
+            if partition is None:
+                assert unread is not None, "partitions are never dropped"
+                unread.catch_up()
+                partition = self._partitions[place] = unread
+                partition.is_live = True
+                self.on_load(partition)
+            else:
+                partition.catch_up()
+            yield partition
+
+    def places(self) -> list[TopicPartition]:
+        """The partitions in these log directories."""
+        return self._topic.partitions()
+
+    def append(self, partition: GroupPartition, writes: Sequence[Write], origin: Origin = _NO_PRODUCER) -> int:
+        """Write records as one batch; returns the offset of the first one."""
+        log, now_ms = partition.log, self._clock.time_ms()
+        assert log is not None, "only an existing partition is written to"
+        records = [Record(number, now_ms, *_encoded(write)) for number, write in enumerate(writes)]
+        batch = bytearray(build_batch(records, codec=self._codec, origin=origin))
+        done = log.append_as_leader(batch, leader_epoch=log.leader_epoch, origin=AppendOrigin.COORDINATOR, trusted=True)
+        partition.appended(done.first_offset, len(writes))
+        return done.first_offset
+
+
+def _encoded(write: Write) -> tuple[bytes, bytes | None]:
+    kind, value = write.kind, write.value
+    if value is None:
+        return encode_key(kind, write.key), None
+    version = kind.value.versions.highest
+    if kind is GROUP_METADATA:
+        version = _GROUP_VERSION
+    elif kind is OFFSET_COMMIT:
+        version = _OFFSET_VERSION if value["expireTimestamp"] == NO_TIMESTAMP else _EXPIRING_OFFSET_VERSION
+    return encode_key(kind, write.key), encode_versioned(kind.value, version, value)
+
+
+def failure_code(error: Exception) -> ErrorCode:
+    """What members are told if the coordinator cannot read or write its partition."""
+    if isinstance(error, RequestError):
+        return error.code
+    if isinstance(error, UnknownTopicOrPartitionError):
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if isinstance(error, RecordTooLargeError | RecordBatchTooLargeError):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return ErrorCode.NOT_COORDINATOR
