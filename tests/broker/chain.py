@@ -1,0 +1,190 @@
+"""A chain under attack: producers → `in` → transactional workers → `out` → a checking group. What each of them saw is
+kept for the judge: see test_chain_kills.py."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from confluent_kafka import (
+    OFFSET_INVALID,
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient
+
+from tests.broker.librdkafka import Servers
+
+PARTITIONS = 3
+ABORTED = b"aborted "
+_GROUP, _CHECKERS = "chain", "check"
+_SECONDS = 30.0
+_SETTINGS = {"reconnect.backoff.max.ms": 100, "retry.backoff.ms": 50, "log_level": 0}
+
+
+@dataclass
+class Seen:
+    """What the clients of a run were told."""
+
+    acknowledged: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+    committed: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))  # offsets of the workers' group
+    polled: list[list[tuple[int, int, bytes]]] = field(default_factory=list)  # per life of a checker's consumer
+    failures: list[BaseException] = field(default_factory=list)
+
+
+class Chain:
+    """Runs each client on a thread of its own until `stop`, through any number of broker deaths."""
+
+    def __init__(self, servers: str, protocol: str) -> None:
+        self._servers: Servers = {"bootstrap.servers": servers, **_SETTINGS}
+        self._protocol = protocol
+        self._admin = AdminClient(self._servers)
+        self.seen = Seen()
+        self._ends = {name: threading.Event() for name in ("produce", "work", "check")}
+        self._threads = {
+            "produce": [self._thread(self._produce, number) for number in range(2)],
+            "work": [self._thread(self._work, number) for number in range(2)] + [self._thread(self._watch, 0)],
+            "check": [self._thread(self._check, 0)],
+        }
+
+    def start(self) -> None:
+        for threads in self._threads.values():
+            for thread in threads:
+                thread.start()
+
+    def stop(self, name: str) -> None:
+        """Stop the clients of one kind."""
+        self._ends[name].set()
+        for thread in self._threads[name]:
+            thread.join(_SECONDS * 4)
+            assert not thread.is_alive(), f"{thread.name} is stuck"
+
+    def lag(self) -> int:
+        """How many records of `in` the workers' group has not committed."""
+        committed = self._committed()
+        return sum(end - committed.get(partition, 0) for partition, end in enumerate(self._ends_of("in")))
+
+    def checked(self) -> set[tuple[int, int]]:
+        """The records of `out` that the checkers have seen, as partition and offset."""
+        return {(partition, offset) for life in list(self.seen.polled) for partition, offset, _ in list(life)}
+
+    def _ends_of(self, topic: str) -> list[int]:
+        consumer = Consumer({**self._servers, "group.id": "ends"})
+        try:
+            return [
+                consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=_SECONDS)[1]
+                for partition in range(PARTITIONS)
+            ]
+        finally:
+            consumer.close()
+
+    def _thread(self, run: Callable[[int], None], number: int) -> threading.Thread:
+        def guarded() -> None:
+            try:
+                run(number)
+            except BaseException as error:
+                self.seen.failures.append(error)
+                raise
+
+        return threading.Thread(target=guarded, name=f"{run.__name__}-{number}", daemon=True)
+
+    def _produce(self, name: int) -> None:
+        def delivered(error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                self.seen.acknowledged[message.value() or b""] = (message.partition() or 0, message.offset() or 0)
+
+        producer = Producer({
+            **self._servers, "enable.idempotence": True, "linger.ms": 2, "message.timeout.ms": 120_000,
+        })  # fmt: skip
+        number = 0
+        while not self._ends["produce"].is_set():
+            producer.produce("in", b"%d-%d" % (name, number), on_delivery=delivered)
+            producer.poll(0.005)
+            number += 1
+        assert producer.flush(_SECONDS * 2) == 0
+
+    def _consumer(self, group: str) -> Consumer:
+        settings = {"session.timeout.ms": 10_000} if self._protocol == "classic" else {}
+        return Consumer({
+            **self._servers, **settings, "group.id": group, "group.protocol": self._protocol,
+            "enable.auto.commit": False, "auto.offset.reset": "earliest", "isolation.level": "read_committed",
+        })  # fmt: skip
+
+    def _work(self, number: int) -> None:
+        choose = random.Random(number)
+        while not self._ends["work"].is_set():
+            consumer = self._consumer(_GROUP)
+            producer = Producer({
+                **self._servers, "transactional.id": f"worker-{number}", "transaction.timeout.ms": 20_000,
+            })  # fmt: skip
+            try:
+                producer.init_transactions(_SECONDS)
+                consumer.subscribe(["in"])
+                while not self._ends["work"].is_set():
+                    self._transform(consumer, producer, choose)
+            except KafkaException:
+                pass  # fenced, or timed out: a real application starts again, too
+            finally:
+                consumer.close()
+
+    def _transform(self, consumer: Consumer, producer: Producer, choose: random.Random) -> None:
+        """One transaction: some records of `in` to `out`, with the offsets. Any error ends this life of the worker."""
+        records = [message for message in consumer.consume(50, 0.2) if message.error() is None]
+        if not records:
+            return
+        is_aborted = choose.random() < 0.2
+        producer.begin_transaction()
+        for message in records:
+            value = message.value() or b""
+            producer.produce("out", ABORTED + value if is_aborted else value, partition=message.partition() or 0)
+        if is_aborted:
+            producer.flush(1.0)
+            producer.abort_transaction(_SECONDS)
+            for message in reversed(records):
+                consumer.seek(TopicPartition("in", message.partition() or 0, message.offset() or 0))
+            return
+        producer.send_offsets_to_transaction(
+            consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), _SECONDS
+        )
+        producer.commit_transaction(_SECONDS)
+
+    def _committed(self) -> dict[int, int]:
+        asked = [ConsumerGroupTopicPartitions(_GROUP, [TopicPartition("in", number) for number in range(PARTITIONS)])]
+        (future,) = self._admin.list_consumer_group_offsets(
+            asked, require_stable=True, request_timeout=_SECONDS
+        ).values()
+        found = future.result(_SECONDS).topic_partitions
+        return {one.partition: one.offset for one in found if one.error is None and one.offset != OFFSET_INVALID}
+
+    def _watch(self, _: int) -> None:
+        while not self._ends["work"].is_set():
+            try:
+                for partition, offset in self._committed().items():
+                    self.seen.committed[partition].append(offset)
+            except (KafkaException, TimeoutError):
+                pass  # the broker is down
+            time.sleep(0.05)
+
+    def _check(self, _: int) -> None:
+        while not self._ends["check"].is_set():
+            consumer, life = self._consumer(_CHECKERS), list[tuple[int, int, bytes]]()
+            self.seen.polled.append(life)
+            consumer.subscribe(["out"])
+            try:
+                while not self._ends["check"].is_set():
+                    for message in consumer.consume(100, 0.2):
+                        if message.error() is None:
+                            life.append((message.partition() or 0, message.offset() or 0, message.value() or b""))
+            except KafkaException:
+                pass
+            finally:
+                consumer.close()

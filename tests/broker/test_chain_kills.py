@@ -1,0 +1,82 @@
+"""kill -9 under groups, transactions and a chain of both. The anomalies are those that Jepsen's tests of Kafka look
+for: lost and doubled records, aborted reads, polls and offsets that go back, records at one offset, a stuck group."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import octavo
+from tests.broker.chain import ABORTED, PARTITIONS, Chain, Seen
+from tests.broker.served import Served
+
+KILLS = int(os.environ.get("OCTAVO_KILLS", "3"))
+_SECONDS = 120.0
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_chain(tmp_path: Path, protocol: str) -> None:
+    configs = {
+        "num.partitions": str(PARTITIONS),
+        "group.initial.rebalance.delay.ms": "0",
+        "group.consumer.assignment.interval.ms": "0",
+        "group.consumer.heartbeat.interval.ms": "500",
+    }
+    served = Served(tmp_path / "logs", configs=configs)
+    chain = Chain(served.bootstrap_servers, protocol)
+    chain.start()
+    choose = random.Random(protocol)
+    for _ in range(KILLS):
+        time.sleep(choose.uniform(0.3, 2.0))
+        served.end(signal.SIGKILL)
+        served.start()
+    time.sleep(1.0)
+    chain.stop("produce")
+    wait_until(lambda: chain.lag() == 0, "the workers' group")
+    chain.stop("work")
+    made = octavo.scan(tmp_path / "logs", topics=["out"], isolation_level="read_committed").to_table().num_rows
+    wait_until(lambda: len(chain.checked()) == made, "the checkers' group")
+    chain.stop("check")
+    served.end(signal.SIGTERM)
+    assert not chain.seen.failures
+    judge(tmp_path / "logs", chain.seen)
+
+
+def wait_until(is_done: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + _SECONDS
+    while not is_done():
+        assert time.monotonic() < end, f"{what} is stuck"
+        time.sleep(0.2)
+
+
+def judge(logs: Path, seen: Seen) -> None:
+    """Compare the log with what the clients were told."""
+    sources = octavo.scan(logs, topics=["in"]).to_table().to_pylist()
+    results = octavo.scan(logs, topics=["out"], isolation_level="read_committed").to_table().to_pylist()
+    places = {row["value"]: (row["partition"], row["offset"]) for row in sources}
+    assert not [value for value, count in Counter(row["value"] for row in sources).items() if count > 1]
+    assert {value: places.get(value) for value in seen.acknowledged} == seen.acknowledged
+    assert Counter(row["value"] for row in results) == Counter(places.keys())
+    order: dict[tuple[int, bytes], int] = {}
+    for row in results:  # each partition of `out` has the records of one partition of `in`, in order
+        key = row["partition"], row["value"].split(b"-")[0]
+        assert places[row["value"]][1] > order.get(key, -1)
+        order[key] = places[row["value"]][1]
+    for offsets in seen.committed.values():
+        assert offsets == sorted(offsets)
+    known = {(row["partition"], row["offset"]): row["value"] for row in results}
+    for life in seen.polled:
+        last: dict[int, int] = {}
+        for partition, offset, value in life:
+            assert not value.startswith(ABORTED)
+            assert known[partition, offset] == value
+            assert offset > last.get(partition, -1)
+            last[partition] = offset
+    assert {(partition, offset) for life in seen.polled for partition, offset, _ in life} == known.keys()
