@@ -97,6 +97,7 @@ class ConsumerGroup:
     # Not in records: the topics for which the hash was last computed, and the expressions last resolved.
     hashed_topics: Topics = field(default=NO_TOPICS, compare=False)
     resolved_topics: Topics = field(default=NO_TOPICS, compare=False)
+    rejoining: frozenset[str] = field(default=frozenset(), compare=False)  # classic members that were told to join
 
     @cached_property
     def state(self) -> State:
