@@ -51,6 +51,7 @@ from octavo.broker.apis import (
     sasl_authenticate,
     sasl_handshake,
     sync_group,
+    txn_offset_commit,
     write_txn_markers,
 )
 from octavo.broker.context import Context
@@ -84,6 +85,7 @@ HANDLERS: dict[int, Handler] = {
     apis.ADD_OFFSETS_TO_TXN.key: add_offsets_to_txn.handle,
     apis.END_TXN.key: end_txn.handle,
     apis.WRITE_TXN_MARKERS.key: write_txn_markers.handle,
+    apis.TXN_OFFSET_COMMIT.key: txn_offset_commit.handle,
     apis.DESCRIBE_ACLS.key: describe_acls.handle,
     apis.CREATE_ACLS.key: create_acls.handle,
     apis.DELETE_ACLS.key: delete_acls.handle,
