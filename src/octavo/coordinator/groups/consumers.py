@@ -16,7 +16,7 @@ from octavo.coordinator.groups.consumer.topics import Topics
 from octavo.coordinator.groups.consumer.transition import Transition, View, session_timer
 from octavo.coordinator.groups.driver import GroupDriver, OnAnswer
 from octavo.coordinator.groups.kinds import Group, GroupOutcome, is_empty, removal
-from octavo.coordinator.groups.migration.upgrade import Upgraded, upgrade
+from octavo.coordinator.groups.migration.upgrade import UpgradedGroup, upgrade
 from octavo.coordinator.groups.store import GroupStore
 from octavo.coordinator.moment import Moment
 from octavo.errors import IllegalStateError
@@ -128,8 +128,8 @@ class GroupConsumers:
             raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, problem)
 
 
-def _converted(group: ClassicGroup, request: Heartbeat, view: View) -> Upgraded:
+def _converted(group: ClassicGroup, request: Heartbeat, view: View) -> UpgradedGroup:
     """What takes the place of a classic group; without members that is a new one."""
     if not is_empty(group):
         return upgrade(group, view)
-    return Upgraded(None, [] if request.is_local else [*removal(group)])
+    return UpgradedGroup(None, [] if request.is_local else [*removal(group)])

@@ -183,7 +183,7 @@ class ConsumerGroup:
         return max(counts, key=lambda name: counts[name]) if counts else default
 
 
-class Outcome(NamedTuple):
+class ConsumerOutcome(NamedTuple):
     """What an event makes of a group, and the effects. Without a group there is none afterwards."""
 
     group: ConsumerGroup | None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from octavo.coordinator.effects import Reply
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.consumer import records
-from octavo.coordinator.groups.consumer.group import AWAY, LEFT, ConsumerGroup, Member, Outcome
+from octavo.coordinator.groups.consumer.group import AWAY, LEFT, ConsumerGroup, ConsumerOutcome, Member
 from octavo.coordinator.groups.consumer.leave import leave
 from octavo.coordinator.groups.consumer.reconcile import Owned, reconcile
 from octavo.coordinator.groups.consumer.regexes import RegexChange, note_regex, refresh_regexes
@@ -20,7 +20,7 @@ from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 
-def heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Outcome:
+def heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> ConsumerOutcome:
     """Handle a request. A group that has another type has to be converted before, or refused."""
     try:
         check(request, view.config)
@@ -28,10 +28,10 @@ def heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Ou
             return leave(group, request, view)
         return _heartbeat(group, request, view)
     except RequestError as error:
-        return Outcome(group, [Reply(request.token, {"errorCode": error.code, "errorMessage": error.problem})])
+        return ConsumerOutcome(group, [Reply(request.token, {"errorCode": error.code, "errorMessage": error.problem})])
 
 
-def _heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Outcome:
+def _heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> ConsumerOutcome:
     group_id = request.body["groupId"]
     if group is None:
         if request.epoch:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from octavo.coordinator.effects import CancelTimer, Effect, Reply, SetTimer, Write
 from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.config import ConsumerGroupConfig
-from octavo.coordinator.groups.consumer.group import ConsumerGroup, Member, Outcome
+from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutcome, Member
 from octavo.coordinator.groups.consumer.replay import applied
 from octavo.coordinator.groups.consumer.topics import Topics
 from octavo.coordinator.moment import Moment
@@ -60,7 +60,7 @@ class Transition:
         self._effects: list[Effect] = []
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ConsumerOutcome:
         """The group and the effects. Nothing is written of members in this process, since they end with it.
 
         A group that has only such members isn't written at all, and ceases to exist when the last one leaves. In a
@@ -87,7 +87,7 @@ class Transition:
                 group = None
         if group is not None and not group.is_written and any(isinstance(effect, Write) for effect in effects):
             group = replace(group, is_written=True)
-        return Outcome(group, effects)
+        return ConsumerOutcome(group, effects)
 
     def _target_metadata(self) -> Write:
         """The record of the last assignment before this event, which was not written then."""

@@ -10,7 +10,7 @@ from typing import Any
 from octavo.coordinator.effects import Reply
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.classic.join import UNKNOWN_MEMBER, JoinRequest, refused
-from octavo.coordinator.groups.consumer.group import ConsumerGroup, Member, MemberState, Outcome
+from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutcome, Member, MemberState
 from octavo.coordinator.groups.consumer.heartbeat import check_size, joining_static_member, new_id, update_epoch
 from octavo.coordinator.groups.consumer.reconcile import Owned, reconcile
 from octavo.coordinator.groups.consumer.regexes import RegexChange, note_regex
@@ -29,15 +29,15 @@ from octavo.format.protocol.error_codes import ErrorCode
 _MEMBER_ID_FROM_VERSION = 4  # from here on a member has to come back with the id it was given
 
 
-def join(group: ConsumerGroup, request: JoinRequest, view: View) -> Outcome:
+def join(group: ConsumerGroup, request: JoinRequest, view: View) -> ConsumerOutcome:
     """JoinGroup: it is answered at once, since the coordinator assigns."""
     try:
         return _join(group, request, view)
     except RequestError as error:
-        return Outcome(group, [Reply(request.token, refused(error.code, request.body["memberId"]))])
+        return ConsumerOutcome(group, [Reply(request.token, refused(error.code, request.body["memberId"]))])
 
 
-def _join(group: ConsumerGroup, request: JoinRequest, view: View) -> Outcome:
+def _join(group: ConsumerGroup, request: JoinRequest, view: View) -> ConsumerOutcome:
     body, caller = request.body, request.caller
     is_unknown = body["memberId"] == UNKNOWN_MEMBER
     member_id = new_id() if is_unknown else body["memberId"]
@@ -45,7 +45,7 @@ def _join(group: ConsumerGroup, request: JoinRequest, view: View) -> Outcome:
     check_size(group, member_id, view)
     _check_protocols(group, member_id, request)
     if is_unknown and instance_id is None and caller.version >= _MEMBER_ID_FROM_VERSION:
-        return Outcome(group, [Reply(request.token, refused(ErrorCode.MEMBER_ID_REQUIRED, member_id))])
+        return ConsumerOutcome(group, [Reply(request.token, refused(ErrorCode.MEMBER_ID_REQUIRED, member_id))])
     change = Transition(group, view)
     if instance_id is None:
         known = group.members.get(member_id) or Member(member_id=member_id)
@@ -94,7 +94,7 @@ def _join(group: ConsumerGroup, request: JoinRequest, view: View) -> Outcome:
     return change.outcome
 
 
-def sync(group: ConsumerGroup, body: Row, token: Hashable, view: View) -> Outcome:
+def sync(group: ConsumerGroup, body: Row, token: Hashable, view: View) -> ConsumerOutcome:
     """SyncGroup: the answer is what the member was assigned when it joined."""
     change = Transition(group, view)
     try:
@@ -116,7 +116,7 @@ def sync(group: ConsumerGroup, body: Row, token: Hashable, view: View) -> Outcom
     return change.outcome
 
 
-def heartbeat(group: ConsumerGroup, body: Row, token: Hashable, view: View) -> Outcome:
+def heartbeat(group: ConsumerGroup, body: Row, token: Hashable, view: View) -> ConsumerOutcome:
     """Heartbeat: the member has to join again if it has to give up partitions, or can get more."""
     change, code = Transition(group, view), 0
     try:

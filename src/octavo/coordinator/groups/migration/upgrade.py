@@ -20,14 +20,14 @@ from octavo.format.messages.consumer_protocol import decode_assignment, decode_s
 from octavo.format.protocol.error_codes import ErrorCode
 
 
-class Upgraded(NamedTuple):
+class UpgradedGroup(NamedTuple):
     """The consumer group, and what has to happen for it to take the place of the classic one."""
 
     group: ConsumerGroup | None
     effects: list[Effect]
 
 
-def upgrade(group: ClassicGroup, view: View) -> Upgraded:
+def upgrade(group: ClassicGroup, view: View) -> UpgradedGroup:
     """Convert a group with members; they keep their partitions. Raises RequestError if that is not possible.
 
     Members that wait for the end of a rebalance are told to join again.
@@ -59,7 +59,7 @@ def upgrade(group: ClassicGroup, view: View) -> Upgraded:
     change = Transition(converted, view)
     for member in found:
         change.set_session_timer(member)
-    return Upgraded(converted, [*effects, *change.outcome.effects])
+    return UpgradedGroup(converted, [*effects, *change.outcome.effects])
 
 
 def _check(group: ClassicGroup, view: View) -> None:
