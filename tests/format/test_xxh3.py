@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from octavo.coordinator.groups.consumer.topics import GroupTopic
 from octavo.format.xxh3 import xxh3_64
 
 
