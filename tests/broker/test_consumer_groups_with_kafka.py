@@ -2,88 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-import octavo
-from octavo.broker.broker import Broker
-from octavo.config.table import BROKER_CONFIGS, SYNONYMS
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
-from tests.broker.raw import RawClient
-from tests.broker.twin import UNORDERED, Twin
-from tests.interop.broker import PROPERTIES
-from tests.interop.broker import Broker as KafkaBroker
+from tests.broker.group_twin import Group, GroupTwin, group_twins
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
-
-# Without a pause between two assignments, so that the answers do not depend on the time.
-CONFIGS = {**PROPERTIES, "group.consumer.assignment.interval.ms": "0", "group.consumer.max.size": "3"}
-TOPICS = {"t": 2, "u": 1, "a1": 1, "a2": 1}
-NUMBERS = itertools.count()
-
-
-class GroupTwin(Twin):
-    """Compares sentences too, and ignores the order in which Java's maps list things."""
-
-    unordered = frozenset(UNORDERED | {"topicPartitions", "members", "subscribedTopicNames"})
-
-
-class Group:
-    """A new group at both brokers."""
-
-    def __init__(self, twin: GroupTwin) -> None:
-        self._twin = twin
-        self.group_id = f"g{next(NUMBERS)}"
-
-    def send(self, member_id: str, epoch: int, owned: Row | None = None, *, version: int = 1, **fields: Any) -> Row:
-        body = {"groupId": self.group_id, "memberId": member_id, "memberEpoch": epoch, **fields}
-        if owned is not None:
-            rows = [{"topicId": f"id of {name}", "partitions": numbers} for name, numbers in owned.items()]
-            body["topicPartitions"] = rows
-        answer = self._twin.ask(apis.CONSUMER_GROUP_HEARTBEAT, version, body)
-        assert answer is not None
-        return answer
-
-    def join(self, member_id: str, *names: str, **fields: Any) -> Row:
-        whole = {"rebalanceTimeoutMs": 60_000, "subscribedTopicNames": list(names)}
-        return self.send(member_id, 0, {}, **{**whole, **fields})
-
-    def described(self, version: int = 1) -> Row:
-        body = {"groupIds": [self.group_id], "includeAuthorizedOperations": True}
-        answer = self._twin.ask(apis.CONSUMER_GROUP_DESCRIBE, version, body)
-        assert answer is not None
-        row: Row = answer["groups"][0]
-        return row
-
-    def wait_for_epoch(self, epoch: int) -> None:
-        """Wait for Kafka, which resolves expressions in the background."""
-        with RawClient(self._twin.real) as client:
-            body = {"groupIds": [self.group_id], "includeAuthorizedOperations": False}
-            while (answer := client.ask(apis.CONSUMER_GROUP_DESCRIBE, 1, body)) is not None:
-                if answer["groups"][0]["groupEpoch"] == epoch:
-                    return
 
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GroupTwin]:
-    folder = tmp_path_factory.mktemp("groups")
-    real = KafkaBroker(folder / "kafka", CONFIGS)
-    real.start()
-    configs = {name: value for name, value in CONFIGS.items() if name in {**BROKER_CONFIGS, **SYNONYMS}}
-    with octavo.LogDir(folder / "ours", configs=configs, create=True) as logs, Broker(logs) as ours:
-        both = GroupTwin(("localhost", real.port), ours.address)
-        for topic, partitions in TOPICS.items():
-            wanted = {"name": topic, "numPartitions": partitions, "replicationFactor": 1}
-            both.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
-        both.masked = (both.masked - {"errorMessage"}) | {"clientHost"}
-        both.learn_ids(TOPICS)
-        both.wait_for_coordinator()
+    with group_twins(tmp_path_factory.mktemp("groups")) as both:
         yield both
-    real.kill()
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from tests.broker.librdkafka import Servers, produce
 CONFIGS = {
     "group.consumer.heartbeat.interval.ms": "50",
     "group.consumer.assignment.interval.ms": "0",
+    "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "1",
 }
 ROUNDS = 2000
@@ -146,6 +147,27 @@ def test_members_on_the_network_and_in_the_process(
     produce(servers, "t", [b"more"])
     reading.until(lambda: len(reading.values) > 40, inside)
     assert reading.values[40:] == [b"more"]
+
+
+def test_three_kinds_of_members(servers: Servers, logs: octavo.LogDir, join: Callable[..., Consumer]) -> None:
+    """Members of both protocols on the network, and one in the process: the group changes its kind on the way."""
+    values = [b"%d" % number for number in range(40)]
+    quick = {"session_timeout_ms": "6000", "heartbeat_interval_ms": "50"}
+    reading, classic = Reading(), join("t", group_protocol="classic", **quick)
+    reading.until(lambda: shares(classic) == [[0, 1, 2, 3]], classic)
+    inside = logs.consumer("t", group="g")
+    reading.until(lambda: sorted(map(len, shares(classic, inside))) == [2, 2], classic, inside)
+    outside = join("t")
+    members = classic, inside, outside
+    reading.until(lambda: sorted(map(len, shares(*members))) == [1, 1, 2], *members)
+    assert sorted(member["memberType"] for member in group(logs)["members"]) == [0, 1, 1]
+    produce(servers, "t", values)
+    reading.until(lambda: len(reading.values) == 40, *members)
+    assert sorted(reading.values) == sorted(values)
+    inside.close()
+    outside.close()
+    reading.until(lambda: shares(classic) == [[0, 1, 2, 3]], classic)
+    assert [row["groupType"] for row in logs.group_coordinator.admin.list()] == ["classic"]
 
 
 def test_members_outlive_the_broker(tmp_path: Path) -> None:

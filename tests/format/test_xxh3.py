@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.coordinator.groups.consumer.topics import Topic
+from octavo.coordinator.groups.consumer.topics import GroupTopic
 from octavo.format.xxh3 import xxh3_64
 
 
@@ -37,7 +37,7 @@ def test_hashes(length: int, expected: int) -> None:
 
 def test_a_topic_is_hashed_as_java_writes_it() -> None:
     """A zero byte, two longs, a text, and a count of partitions, of which here there are none."""
-    topic = Topic("topic", (1).to_bytes(8) + (2).to_bytes(8), ())
+    topic = GroupTopic("topic", (1).to_bytes(8) + (2).to_bytes(8), ())
     data = b"\0" + (1).to_bytes(8, "little") + (2).to_bytes(8, "little")
     data += "topic".encode("utf-16-le") + (5).to_bytes(4, "little") + (0).to_bytes(4, "little")
     assert topic.hash == xxh3_64(data)

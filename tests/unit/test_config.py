@@ -19,6 +19,7 @@ DESCRIBED: dict[str, dict[str, Any]] = json.loads(GOLDEN.read_text(encoding="utf
 MAX_LONG = 9223372036854775807
 # Accepted by brokers and by us, but never described by a broker.
 INTERNAL = {
+    "group.consumer.regex.refresh.interval.ms",
     "internal.segment.bytes",
     "log.initial.task.delay.ms",
     "producer.id.expiration.check.interval.ms",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from octavo.config.key import config
-from octavo.config.kinds import INT, LIST
-from octavo.config.ranges import AnyOf, Between
+from octavo.config.kinds import INT, LIST, STRING
+from octavo.config.ranges import AnyOf, Between, OneOf
 
 _MAX_INT = 2**31 - 1
 
@@ -35,6 +35,11 @@ class ConsumerGroupTable:
     group_consumer_assignment_interval_ms: int = config(
         INT, 1_000, Between(0),
         doc="How long a consumer group keeps an assignment at least. Members in the same process do not wait.",
+    )  # fmt: skip
+    group_consumer_migration_policy: str = config(
+        STRING, "bidirectional", OneOf(("bidirectional", "upgrade", "downgrade", "disabled")),
+        doc="Whether groups with members of the classic protocol become consumer groups when a member of the consumer "
+        "protocol joins (upgrade), and classic groups again when the last one leaves (downgrade).",
     )  # fmt: skip
     group_consumer_regex_refresh_interval_ms: int = config(
         INT, 600_000, Between(10_000), internal=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 
 from octavo.config import Given
 from octavo.errors import UnknownTopicOrPartitionError
@@ -26,12 +27,16 @@ class InternalTopic:
         self._lock = threading.Lock()
         self._is_being_made = False
         self._count = 0
+        self._counted: Mapping[TopicPartition, PartitionLog] | None = None  # the logs that were last looked at
 
     @property
     def count(self) -> int:
         """The number of partitions; 0 if the topic does not exist. It never grows, since ids would move."""
-        if not self._count and not self._is_being_made:
-            self._count = max(self._log_manager.topics.get(self.topic, [-1])) + 1
+        logs = self._log_manager.logs
+        if not self._is_being_made and self._counted is not logs:
+            found = max(self._log_manager.topics.get(self.topic, [-1])) + 1
+            self._count = min(self._count or found, found)  # somebody may have deleted the topic
+            self._counted = logs
         return self._count
 
     def create(self) -> None:

@@ -13,7 +13,7 @@ from octavo.coordinator.groups.consumer.heartbeat import heartbeat
 from octavo.coordinator.groups.consumer.leave import expired
 from octavo.coordinator.groups.consumer.replay import replay
 from octavo.coordinator.groups.consumer.request import Heartbeat
-from octavo.coordinator.groups.consumer.topics import Topic, Topics
+from octavo.coordinator.groups.consumer.topics import GroupTopic, Topics
 from octavo.coordinator.groups.consumer.transition import View
 from octavo.coordinator.moment import Moment
 from octavo.format.messages.consumer_offsets import decode_consumer_offsets_record
@@ -39,7 +39,7 @@ def topic_id(name: str) -> bytes:
 
 def topics(**counts: int) -> Topics:
     """Topics by name, with their numbers of partitions."""
-    return Topics(Topic(name, topic_id(name), tuple(range(count))) for name, count in counts.items())
+    return Topics(GroupTopic(name, topic_id(name), tuple(range(count))) for name, count in counts.items())
 
 
 def rows(owned: Mapping[str, list[int]]) -> list[Row]:

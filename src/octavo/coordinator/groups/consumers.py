@@ -13,9 +13,10 @@ from octavo.coordinator.groups.consumer.heartbeat import heartbeat
 from octavo.coordinator.groups.consumer.leave import remove
 from octavo.coordinator.groups.consumer.request import Heartbeat
 from octavo.coordinator.groups.consumer.topics import Topics
-from octavo.coordinator.groups.consumer.transition import Transition, session_timer
+from octavo.coordinator.groups.consumer.transition import Transition, View, session_timer
 from octavo.coordinator.groups.driver import GroupDriver, OnAnswer
 from octavo.coordinator.groups.kinds import Group, GroupOutcome, is_empty, removal
+from octavo.coordinator.groups.migration.upgrade import UpgradedGroup, upgrade
 from octavo.coordinator.groups.store import GroupStore
 from octavo.coordinator.moment import Moment
 from octavo.errors import IllegalStateError
@@ -102,16 +103,19 @@ class GroupConsumers:
         self._driver.check_timers()
 
     def _heartbeat(self, request: Heartbeat, group: Group | None, now: Moment) -> GroupOutcome:
-        """A classic group without members becomes a consumer group when somebody joins."""
+        """A classic group becomes a consumer group when somebody joins."""
         view = self._driver.view(now)
         if not isinstance(group, ClassicGroup):
             return heartbeat(group, request, view)
-        if request.epoch or not is_empty(group):
-            return group, [Reply(request.token, _other_kind(group.group_id, is_join=request.epoch == 0))]
-        outcome = heartbeat(None, request, view)
-        if outcome.group is None:
-            return group, outcome.effects
-        return outcome.group, [*([] if request.is_local else removal(group)), *outcome.effects]
+        try:
+            if request.epoch:
+                raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group.group_id} is not a consumer group.")
+            before = _converted(group, request, view)
+        except RequestError as error:
+            return group, [Reply(request.token, {"errorCode": error.code, "errorMessage": error.problem})]
+        outcome = heartbeat(before.group, request, view)
+        has_joined = outcome.group is not None and outcome.group is not before.group
+        return (outcome.group, [*before.effects, *outcome.effects]) if has_joined else (group, outcome.effects)
 
     def describe(self, group_id: str) -> Row:
         """A group of ConsumerGroupDescribe; raises RequestError if there is no such consumer group."""
@@ -124,8 +128,8 @@ class GroupConsumers:
             raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, problem)
 
 
-def _other_kind(group_id: str, *, is_join: bool) -> Row:
-    problem = f"Group {group_id} is not a consumer group."
-    if is_join:
-        problem = f"Cannot upgrade classic group {group_id} to consumer group because online upgrade is disabled."
-    return {"errorCode": ErrorCode.GROUP_ID_NOT_FOUND, "errorMessage": problem}
+def _converted(group: ClassicGroup, request: Heartbeat, view: View) -> UpgradedGroup:
+    """What takes the place of a classic group; without members that is a new one."""
+    if not is_empty(group):
+        return upgrade(group, view)
+    return UpgradedGroup(None, [] if request.is_local else [*removal(group)])

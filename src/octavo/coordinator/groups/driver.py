@@ -13,9 +13,11 @@ from octavo.coordinator.groups.classic.config import ClassicConfig
 from octavo.coordinator.groups.classic.group import ClassicGroup
 from octavo.coordinator.groups.consumer import leave
 from octavo.coordinator.groups.consumer.config import ConsumerGroupConfig
+from octavo.coordinator.groups.consumer.group import ConsumerGroup
 from octavo.coordinator.groups.consumer.topics import OpenTopics, Topics
 from octavo.coordinator.groups.consumer.transition import View
 from octavo.coordinator.groups.kinds import Group, GroupOutcome
+from octavo.coordinator.groups.migration.downgrade import downgraded
 from octavo.coordinator.groups.partition import GroupPartition
 from octavo.coordinator.groups.store import GroupStore, failure_code
 from octavo.coordinator.moment import Moment
@@ -71,7 +73,10 @@ class GroupDriver:
         self._timers.set((group_id, timer), self._clock.monotonic_ms() + delay_ms)
 
     def _happen(self, partition: GroupPartition, group_id: str, machine: Machine) -> list[Reply]:
-        group, effects = machine(partition.groups.get(group_id), Moment.of(self._clock))
+        before, now = partition.groups.get(group_id), Moment.of(self._clock)
+        group, effects = machine(before, now)
+        if isinstance(before, ConsumerGroup):
+            group, effects = downgraded(before, (group, effects), self.view(now), self._config)
         writes = [effect for effect in effects if isinstance(effect, Write)]
         if writes:
             self._store.append(partition, writes)

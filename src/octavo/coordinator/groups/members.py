@@ -11,6 +11,7 @@ from octavo.coordinator.groups.consumer.group import ConsumerGroup
 from octavo.coordinator.groups.consumer.leave import leave_members
 from octavo.coordinator.groups.driver import GroupDriver, Machine, OnAnswer
 from octavo.coordinator.groups.kinds import Group, GroupOutcome, is_empty, removal
+from octavo.coordinator.groups.migration import classic_members
 from octavo.coordinator.moment import Moment
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
@@ -31,7 +32,10 @@ class ClassicMembers:
             if not isinstance(group, ConsumerGroup):
                 return join(group, request, now)
             if not is_empty(group):
-                return group, [Reply(answer, refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))]
+                view = self._driver.view(now)
+                if view.config.migration_policy == "disabled":
+                    return group, [Reply(answer, refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, body["memberId"]))]
+                return classic_members.join(group, request, view)
             outcome = join(None, request, now)
             return (group if outcome.group is None else outcome.group), [*removal(group), *outcome.effects]
 
@@ -41,7 +45,11 @@ class ClassicMembers:
         """A SyncGroup request."""
 
         def machine(group: Group | None, now: Moment) -> GroupOutcome:
-            return sync.sync(group, body, answer, now) if isinstance(group, ClassicGroup) else _unknown(group, answer)
+            if isinstance(group, ClassicGroup):
+                return sync.sync(group, body, answer, now)
+            if group is not None:
+                return classic_members.sync(group, body, answer, self._driver.view(now))
+            return _unknown(answer)
 
         self._run(body["groupId"], machine, answer)
 
@@ -51,7 +59,9 @@ class ClassicMembers:
         def machine(group: Group | None, now: Moment) -> GroupOutcome:
             if isinstance(group, ClassicGroup):
                 return sessions.heartbeat(group, body, answer, now)
-            return _unknown(group, answer)
+            if group is not None:
+                return classic_members.heartbeat(group, body, answer, self._driver.view(now))
+            return _unknown(answer)
 
         self._run(body["groupId"], machine, answer)
 
@@ -75,5 +85,5 @@ class ClassicMembers:
             answer({"errorCode": ErrorCode.INVALID_GROUP_ID})
 
 
-def _unknown(group: Group | None, answer: OnAnswer) -> GroupOutcome:
-    return group, [Reply(answer, {"errorCode": ErrorCode.UNKNOWN_MEMBER_ID})]
+def _unknown(answer: OnAnswer) -> GroupOutcome:
+    return None, [Reply(answer, {"errorCode": ErrorCode.UNKNOWN_MEMBER_ID})]

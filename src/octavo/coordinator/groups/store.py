@@ -65,20 +65,20 @@ class GroupStore:
             with self.lock:
                 yield self._nowhere
             return
-        unread = None
-        if place not in self._partitions:
-            unread = GroupPartition(place, self._topic.log(place))
+        unread, log = None, self._topic.log(place)
+        if place not in self._partitions or self._partitions[place].log is not log:
+            unread = GroupPartition(place, log)
             unread.catch_up()
         with self.lock:
             partition = self._partitions.get(place)
-            if partition is None:
-                assert unread is not None, "partitions are never dropped"
+            if unread is not None and (partition is None or partition.log is not log):
                 unread.catch_up()
                 partition = self._partitions[place] = unread
                 partition.is_live = True
                 self.on_load(partition)
                 self._settle(place, partition)
             else:
+                assert partition is not None, "it is there, or was read above"
                 partition.catch_up()
             yield partition
 

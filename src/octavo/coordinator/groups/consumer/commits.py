@@ -11,7 +11,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 _EPOCHS_FROM_VERSION = 9  # of OffsetCommit; before, its members had generations
 
 
-class Committer:
+class CommitCheck:
     """Checks the partitions of one commit; one that is refused fails the whole request."""
 
     def __init__(self, member: Member | None = None, epoch: int = -1) -> None:
@@ -47,12 +47,12 @@ def commit_check(
     *,
     version: int,
     is_transactional: bool = False,
-) -> Committer:
+) -> CommitCheck:
     """Raise if the sender may not commit at all; otherwise the check of single partitions."""
     if epoch < 0 and not group.members:
-        return Committer()
+        return CommitCheck()
     if is_transactional and epoch == -1 and not member_id and instance_id is None:
-        return Committer()
+        return CommitCheck()
     member = group.member(member_id)
     if not is_transactional and member.classic is None and version < _EPOCHS_FROM_VERSION:
         raise RequestError(
@@ -60,11 +60,11 @@ def commit_check(
             "OffsetCommit version 9 or above must be used by members using the consumer group protocol",
         )
     if epoch == member.member_epoch:
-        return Committer()
+        return CommitCheck()
     if epoch > member.member_epoch:
         problem = f"Received {_epoch_name(member)} {epoch} is newer than current member epoch {member.member_epoch}."
         raise _stale(member, problem)
-    return Committer(member, epoch)
+    return CommitCheck(member, epoch)
 
 
 def check_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> None:

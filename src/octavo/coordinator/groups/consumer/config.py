@@ -16,6 +16,17 @@ class ConsumerGroupConfig(NamedTuple):
     assignors: tuple[str, ...] = ("uniform", "range")
     assignment_interval_ms: int = 1_000
     regex_refresh_interval_ms: int = 600_000
+    migration_policy: str = "bidirectional"
+
+    @property
+    def upgrades(self) -> bool:
+        """Whether a classic group with members becomes a consumer group when one of the new protocol joins."""
+        return self.migration_policy in ("bidirectional", "upgrade")
+
+    @property
+    def downgrades(self) -> bool:
+        """Whether a consumer group becomes a classic group when only members of the classic protocol are left."""
+        return self.migration_policy in ("bidirectional", "downgrade")
 
     @classmethod
     def of(cls, config: BrokerConfig) -> ConsumerGroupConfig:
@@ -26,4 +37,5 @@ class ConsumerGroupConfig(NamedTuple):
             config.group_consumer_assignors,
             config.group_consumer_assignment_interval_ms,
             config.group_consumer_regex_refresh_interval_ms,
+            config.group_consumer_migration_policy.lower(),
         )

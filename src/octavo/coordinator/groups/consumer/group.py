@@ -97,6 +97,7 @@ class ConsumerGroup:
     # Not in records: the topics for which the hash was last computed, and the expressions last resolved.
     hashed_topics: Topics = field(default=NO_TOPICS, compare=False)
     resolved_topics: Topics = field(default=NO_TOPICS, compare=False)
+    rejoining: frozenset[str] = field(default=frozenset(), compare=False)  # classic members that were told to join
 
     @cached_property
     def state(self) -> State:
@@ -182,7 +183,7 @@ class ConsumerGroup:
         return max(counts, key=lambda name: counts[name]) if counts else default
 
 
-class Outcome(NamedTuple):
+class ConsumerOutcome(NamedTuple):
     """What an event makes of a group, and the effects. Without a group there is none afterwards."""
 
     group: ConsumerGroup | None

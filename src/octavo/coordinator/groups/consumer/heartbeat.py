@@ -8,19 +8,19 @@ from dataclasses import replace
 from octavo.coordinator.effects import Reply
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.consumer import records
-from octavo.coordinator.groups.consumer.group import AWAY, LEFT, ConsumerGroup, Member, Outcome
+from octavo.coordinator.groups.consumer.group import AWAY, LEFT, ConsumerGroup, ConsumerOutcome, Member
 from octavo.coordinator.groups.consumer.leave import leave
 from octavo.coordinator.groups.consumer.reconcile import Owned, reconcile
 from octavo.coordinator.groups.consumer.regexes import RegexChange, note_regex, refresh_regexes
 from octavo.coordinator.groups.consumer.request import Heartbeat, check
-from octavo.coordinator.groups.consumer.target import assign
+from octavo.coordinator.groups.consumer.target import assign, may_assign
 from octavo.coordinator.groups.consumer.transition import Transition, View
 from octavo.format.kafka_uuid import to_text
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 
-def heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Outcome:
+def heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> ConsumerOutcome:
     """Handle a request. A group that has another type has to be converted before, or refused."""
     try:
         check(request, view.config)
@@ -28,18 +28,18 @@ def heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Ou
             return leave(group, request, view)
         return _heartbeat(group, request, view)
     except RequestError as error:
-        return Outcome(group, [Reply(request.token, {"errorCode": error.code, "errorMessage": error.problem})])
+        return ConsumerOutcome(group, [Reply(request.token, {"errorCode": error.code, "errorMessage": error.problem})])
 
 
-def _heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Outcome:
+def _heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> ConsumerOutcome:
     group_id = request.body["groupId"]
     if group is None:
         if request.epoch:
             raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
         group = ConsumerGroup(group_id=group_id)
-    _check_size(group, request.body["memberId"], view)
+    check_size(group, request.body["memberId"], view)
     change = Transition(group, view)
-    known = _member(change, request, request.body["memberId"] or _new_id())
+    known = _member(change, request, request.body["memberId"] or new_id())
     if known.is_local is not request.is_local and known.member_id in group.members:
         raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {known.member_id} is in the coordinator's process.")
     member = _updated(known, request)
@@ -47,8 +47,9 @@ def _heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> O
         change.put(member)
     regex = note_regex(change, known, member)
     is_changed = member.topics != known.topics
-    _update_epoch(change, is_changed or regex is RegexChange.RESOLVED)
-    if change.group.assignment_epoch < change.group.epoch and _may_assign(change.group, request, view):
+    update_epoch(change, is_changed or regex is RegexChange.RESOLVED)
+    is_behind = change.group.assignment_epoch < change.group.epoch
+    if is_behind and (request.is_local or may_assign(change.group, view)):
         assign(change)
     is_changed = is_changed or regex is not RegexChange.NONE
     member = reconcile(change, member.member_id, Owned(request.owned), is_subscription_changed=is_changed)
@@ -65,14 +66,14 @@ def _heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> O
     return change.outcome
 
 
-def _check_size(group: ConsumerGroup, member_id: str, view: View) -> None:
+def check_size(group: ConsumerGroup, member_id: str, view: View) -> None:
     limit = view.config.max_size
     if len(group.members) >= limit and member_id not in group.members:
         problem = f"The consumer group has reached its maximum capacity of {limit} members."
         raise RequestError(ErrorCode.GROUP_MAX_SIZE_REACHED, problem)
 
 
-def _new_id() -> str:
+def new_id() -> str:
     """A random id in Kafka's form, which never begins with a dash."""
     return next(text for text in iter(lambda: to_text(uuid.uuid4().bytes), "") if not text.startswith("-"))
 
@@ -85,20 +86,20 @@ def _member(change: Transition, request: Heartbeat, member_id: str) -> Member:
             return group.members.get(member_id) or Member(member_id=member_id)
         member = group.member(member_id)
     elif request.epoch == 0:
-        return _joining_static_member(change, instance_id, member_id)
+        return joining_static_member(change, instance_id, member_id)
     else:
         member = group.static_member(instance_id, member_id)
     _check_epoch(member, request)
     return member
 
 
-def _joining_static_member(change: Transition, instance_id: str, member_id: str) -> Member:
+def joining_static_member(change: Transition, instance_id: str, member_id: str, *, is_classic: bool = False) -> Member:
     """A static member that joins takes the place of the one that went away."""
     group = change.group
     if instance_id not in group.static_members:
         return group.members.get(member_id) or Member(member_id=member_id)
     gone = group.members[group.static_members[instance_id]]
-    if gone.classic is None and gone.member_epoch != AWAY:
+    if not is_classic and gone.classic is None and gone.member_epoch != AWAY:
         raise RequestError(
             ErrorCode.UNRELEASED_INSTANCE_ID,
             f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id "
@@ -150,7 +151,7 @@ def _updated(member: Member, request: Heartbeat) -> Member:
     )
 
 
-def _update_epoch(change: Transition, is_changed: bool) -> None:
+def update_epoch(change: Transition, is_changed: bool) -> None:
     """Begin a new epoch if subscriptions have changed, or if their topics have."""
     if not is_changed and change.group.hashed_topics is change.view.topics:
         return
@@ -160,11 +161,3 @@ def _update_epoch(change: Transition, is_changed: bool) -> None:
     change.group = replace(change.group, hashed_topics=change.view.topics)
     if change.group.has_partition_metadata:
         change.write(records.partition_metadata_tombstone(change.group.group_id))
-
-
-def _may_assign(group: ConsumerGroup, request: Heartbeat, view: View) -> bool:
-    """Whether the last assignment was long enough ago. Members in this process do not wait."""
-    if request.is_local or not group.assignment_time_ms:
-        return True
-    interval_ms = view.config.assignment_interval_ms
-    return not interval_ms or view.now.time_ms >= group.assignment_time_ms + interval_ms

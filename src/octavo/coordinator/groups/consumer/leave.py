@@ -8,14 +8,14 @@ from dataclasses import replace
 from octavo.coordinator.effects import Effect
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.consumer import records
-from octavo.coordinator.groups.consumer.group import AWAY, ConsumerGroup, Member, MemberState, Outcome
+from octavo.coordinator.groups.consumer.group import AWAY, ConsumerGroup, ConsumerOutcome, Member, MemberState
 from octavo.coordinator.groups.consumer.request import Heartbeat
-from octavo.coordinator.groups.consumer.transition import Transition, View, rebalance_timer, session_timer
+from octavo.coordinator.groups.consumer.transition import Transition, View, member_timers, rebalance_timer
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 
-def leave(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Outcome:
+def leave(group: ConsumerGroup | None, request: Heartbeat, view: View) -> ConsumerOutcome:
     """Remove a member. A static one that says that it will come back keeps its partitions for the time being."""
     body = request.body
     if group is None:
@@ -38,7 +38,7 @@ def leave(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Outcom
     return change.outcome
 
 
-def leave_members(group: ConsumerGroup, rows: list[Row], token: Hashable, view: View) -> Outcome:
+def leave_members(group: ConsumerGroup, rows: list[Row], token: Hashable, view: View) -> ConsumerOutcome:
     """A LeaveGroup request: an administrator removes members, by their member ids or their instance ids."""
     change, answers, leaving = Transition(group, view), [], dict[str, Member]()
     for row in rows:
@@ -64,22 +64,21 @@ def remove(change: Transition, *members: Member) -> None:
     group_id = change.group.group_id
     for member in members:
         change.write(*records.member_tombstones(group_id, member.member_id))
-        change.cancel_timer(session_timer(member.member_id))
-        change.cancel_timer(rebalance_timer(member.member_id))
+        for timer in member_timers(member.member_id):
+            change.cancel_timer(timer)
     for regex in dict.fromkeys(member.regex for member in members if member.regex):
         if regex not in change.group.subscribed_regexes:
             change.write(records.regex_write(group_id, regex, None))
     change.bump_epoch(change.view.topics.hash(change.group.subscribed_topics))
 
 
-def expired(group: ConsumerGroup, timer: Hashable, view: View) -> Outcome:
+def expired(group: ConsumerGroup, timer: Hashable, view: View) -> ConsumerOutcome:
     """Remove the member whose time is up."""
     change = Transition(group, view)
     for member in group.members.values():
         is_late_to_revoke = member.state is MemberState.UNREVOKED_PARTITIONS and member.member_epoch >= 0
-        if timer == session_timer(member.member_id) or (
-            timer == rebalance_timer(member.member_id) and is_late_to_revoke
-        ):
+        is_rebalance = timer == rebalance_timer(member.member_id)
+        if timer in member_timers(member.member_id) and (not is_rebalance or is_late_to_revoke):
             remove(change, member)
     return change.outcome
 

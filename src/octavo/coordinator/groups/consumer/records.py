@@ -95,6 +95,18 @@ def member_tombstones(group_id: str, member_id: str) -> list[Write]:
     return [Write(kind, key, None) for kind in (CURRENT, TARGET, MEMBER)]
 
 
+def all_writes(group: ConsumerGroup) -> list[Write]:
+    """The records of a whole group."""
+    group_id, members = group.group_id, group.members.values()
+    return [
+        *(member_write(group_id, member) for member in members),
+        group_write(group),
+        *(target_write(group_id, member_id, target) for member_id, target in group.targets.items()),
+        target_metadata_write(group_id, group.assignment_epoch, group.assignment_time_ms),
+        *(current_write(group_id, member) for member in members),
+    ]
+
+
 def tombstones(group: ConsumerGroup) -> list[Write]:
     """The records that remove a group, in the order in which Kafka expects them."""
     key = {"groupId": group.group_id}

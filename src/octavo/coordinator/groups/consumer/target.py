@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from octavo.coordinator.groups.assignors import ASSIGNORS
 from octavo.coordinator.groups.consumer import records
-from octavo.coordinator.groups.consumer.group import Member
+from octavo.coordinator.groups.consumer.group import ConsumerGroup, Member
 from octavo.coordinator.groups.consumer.topics import TopicIdPartition
-from octavo.coordinator.groups.consumer.transition import Transition
+from octavo.coordinator.groups.consumer.transition import Transition, View
 
 
 def assign(change: Transition) -> None:
@@ -35,6 +35,14 @@ def assign(change: Transition) -> None:
         if target != group.targets.get(member_id):
             change.write(records.target_write(group.group_id, member_id, target))
     change.write(records.target_metadata_write(group.group_id, group.epoch, change.view.now.time_ms))
+
+
+def may_assign(group: ConsumerGroup, view: View) -> bool:
+    """Whether the last assignment was long enough ago. Members in this process do not wait for that."""
+    interval_ms = view.config.assignment_interval_ms
+    if not group.assignment_time_ms or not interval_ms:
+        return True
+    return view.now.time_ms >= group.assignment_time_ms + interval_ms
 
 
 def _place(member: Member) -> tuple[bool, str]:

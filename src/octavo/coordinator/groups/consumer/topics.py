@@ -23,7 +23,7 @@ class TopicIdPartition(NamedTuple):
     partition: int
 
 
-class Topic(NamedTuple):
+class GroupTopic(NamedTuple):
     """A topic and the numbers of its partitions, in order."""
 
     name: str
@@ -43,12 +43,12 @@ class Topic(NamedTuple):
 class Topics:
     """The topics that exist at one time. Never modified; another object means that topics may have changed."""
 
-    def __init__(self, topics: Iterable[Topic] = ()) -> None:
-        self.by_name: Mapping[str, Topic] = {topic.name: topic for topic in topics}
+    def __init__(self, topics: Iterable[GroupTopic] = ()) -> None:
+        self.by_name: Mapping[str, GroupTopic] = {topic.name: topic for topic in topics}
         self._hashes: dict[str, int] = {}
 
     @cached_property
-    def by_id(self) -> Mapping[bytes, Topic]:
+    def by_id(self) -> Mapping[bytes, GroupTopic]:
         return {topic.topic_id: topic for topic in self.by_name.values()}
 
     def ids(self, names: Iterable[str]) -> frozenset[bytes]:
@@ -87,7 +87,7 @@ class OpenTopics:
             for topic, number in sorted(logs):
                 found.setdefault(topic, []).append(number)
             topics = Topics(
-                Topic(name, logs[TopicPartition(name, numbers[0])].topic_id or _made_up_id(name), tuple(numbers))
+                GroupTopic(name, logs[TopicPartition(name, numbers[0])].topic_id or _made_up_id(name), tuple(numbers))
                 for name, numbers in found.items()
             )
             listed = self._listed = logs, topics

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from octavo.coordinator.effects import CancelTimer, Effect, Reply, SetTimer, Write
 from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.config import ConsumerGroupConfig
-from octavo.coordinator.groups.consumer.group import ConsumerGroup, Member, Outcome
+from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutcome, Member
 from octavo.coordinator.groups.consumer.replay import applied
 from octavo.coordinator.groups.consumer.topics import Topics
 from octavo.coordinator.moment import Moment
@@ -35,6 +35,21 @@ def rebalance_timer(member_id: str) -> Hashable:
     return "rebalance", member_id
 
 
+def join_timer(member_id: str) -> Hashable:
+    """The time that a member of the classic protocol has to join again."""
+    return "join", member_id
+
+
+def sync_timer(member_id: str) -> Hashable:
+    """The time that a member of the classic protocol has to send a SyncGroup after it has joined."""
+    return "sync", member_id
+
+
+def member_timers(member_id: str) -> tuple[Hashable, ...]:
+    """All timers of a member."""
+    return session_timer(member_id), rebalance_timer(member_id), join_timer(member_id), sync_timer(member_id)
+
+
 class Transition:
     """Collects what one event changes. What is written becomes the group's state the way it does when it is read."""
 
@@ -45,7 +60,7 @@ class Transition:
         self._effects: list[Effect] = []
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ConsumerOutcome:
         """The group and the effects. Nothing is written of members in this process, since they end with it.
 
         A group that has only such members isn't written at all, and ceases to exist when the last one leaves. In a
@@ -72,7 +87,7 @@ class Transition:
                 group = None
         if group is not None and not group.is_written and any(isinstance(effect, Write) for effect in effects):
             group = replace(group, is_written=True)
-        return Outcome(group, effects)
+        return ConsumerOutcome(group, effects)
 
     def _target_metadata(self) -> Write:
         """The record of the last assignment before this event, which was not written then."""
@@ -104,8 +119,19 @@ class Transition:
     def cancel_timer(self, timer: Hashable) -> None:
         self._effects.append(CancelTimer(timer))
 
+    def begin_rejoin(self, member: Member) -> None:
+        """Give a member of the classic protocol time to join again, unless that has begun already."""
+        if member.member_id not in self.group.rejoining:
+            self.group = replace(self.group, rejoining=self.group.rejoining | {member.member_id})
+            self.set_timer(join_timer(member.member_id), member.rebalance_timeout_ms)
+
+    def end_rejoin(self, member_id: str) -> None:
+        if member_id in self.group.rejoining:
+            self.group = replace(self.group, rejoining=self.group.rejoining - {member_id})
+        self.cancel_timer(join_timer(member_id))
+
     def set_session_timer(self, member: Member) -> None:
-        own = member.session_timeout_ms
+        own = member.session_timeout_ms if member.classic is None else member.classic["sessionTimeoutMs"]
         self.set_timer(session_timer(member.member_id), self.view.config.session_timeout_ms if own is None else own)
 
 

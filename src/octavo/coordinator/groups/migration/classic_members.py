@@ -1,0 +1,198 @@
+"""Members of a consumer group that use the classic protocol: a heartbeat tells them to join again, and the answers to
+JoinGroup and SyncGroup are what a consumer heartbeat would have told them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any
+
+from octavo.coordinator.effects import Reply
+from octavo.coordinator.errors import RequestError
+from octavo.coordinator.groups.classic.join import UNKNOWN_MEMBER, JoinRequest, refused
+from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutcome, Member, MemberState
+from octavo.coordinator.groups.consumer.heartbeat import check_size, joining_static_member, new_id, update_epoch
+from octavo.coordinator.groups.consumer.reconcile import Owned, reconcile
+from octavo.coordinator.groups.consumer.regexes import RegexChange, note_regex
+from octavo.coordinator.groups.consumer.target import assign, may_assign
+from octavo.coordinator.groups.consumer.topics import TopicIdPartition, Topics
+from octavo.coordinator.groups.consumer.transition import Transition, View, sync_timer
+from octavo.errors import CorruptionError
+from octavo.format.messages.consumer_protocol import (
+    PROTOCOL_TYPE,
+    decode_subscription,
+    encode_assignment,
+)
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+
+_MEMBER_ID_FROM_VERSION = 4  # from here on a member has to come back with the id it was given
+
+
+def join(group: ConsumerGroup, request: JoinRequest, view: View) -> ConsumerOutcome:
+    """JoinGroup: it is answered at once, since the coordinator assigns."""
+    try:
+        return _join(group, request, view)
+    except RequestError as error:
+        return ConsumerOutcome(group, [Reply(request.token, refused(error.code, request.body["memberId"]))])
+
+
+def _join(group: ConsumerGroup, request: JoinRequest, view: View) -> ConsumerOutcome:
+    body, caller = request.body, request.caller
+    is_unknown = body["memberId"] == UNKNOWN_MEMBER
+    member_id = new_id() if is_unknown else body["memberId"]
+    instance_id = body["groupInstanceId"]
+    check_size(group, member_id, view)
+    _check_protocols(group, member_id, request)
+    if is_unknown and instance_id is None and caller.version >= _MEMBER_ID_FROM_VERSION:
+        return ConsumerOutcome(group, [Reply(request.token, refused(ErrorCode.MEMBER_ID_REQUIRED, member_id))])
+    change = Transition(group, view)
+    if instance_id is None:
+        known = group.members.get(member_id) or Member(member_id=member_id)
+    elif is_unknown:
+        known = joining_static_member(change, instance_id, member_id, is_classic=True)
+    else:
+        known = group.static_member(instance_id, member_id)
+    subscription = _subscription(request)
+    member = replace(
+        known,
+        instance_id=instance_id or known.instance_id,
+        rack_id=subscription.get("rackId") or known.rack_id,
+        rebalance_timeout_ms=request.rebalance_timeout_ms,
+        topics=frozenset(subscription["topics"]),
+        regex="",
+        client_id=caller.client_id,
+        client_host=caller.client_host,
+        classic={
+            "sessionTimeoutMs": body["sessionTimeoutMs"],
+            "supportedProtocols": [{"name": name, "metadata": bytes(data)} for name, data in request.protocols],
+        },
+        session_timeout_ms=None,
+    )
+    if member != known or member_id not in change.group.members:
+        change.put(member)
+    is_changed = note_regex(change, known, member) is not RegexChange.NONE or member.topics != known.topics
+    update_epoch(change, is_changed)
+    if change.group.assignment_epoch < change.group.epoch and may_assign(change.group, view):
+        assign(change)
+    owned = Owned(_owned(subscription, view.topics))
+    member = reconcile(change, member_id, owned, is_subscription_changed=is_changed)
+    change.end_rejoin(member_id)
+    change.set_session_timer(member)
+    change.set_timer(sync_timer(member_id), member.rebalance_timeout_ms)
+    change.reply(
+        request.token,
+        {
+            "memberId": member_id,
+            "generationId": member.member_epoch,
+            "protocolType": PROTOCOL_TYPE,
+            "protocolName": request.protocols[0][0],
+            "leader": "",
+            "members": [],
+        },
+    )
+    return change.outcome
+
+
+def sync(group: ConsumerGroup, body: Row, token: Hashable, view: View) -> ConsumerOutcome:
+    """SyncGroup: the answer is what the member was assigned when it joined."""
+    change = Transition(group, view)
+    try:
+        member = _member(group, body)
+        first = member.classic["supportedProtocols"][0] if member.classic else {}
+        if body["protocolType"] not in (None, PROTOCOL_TYPE) or body["protocolName"] not in (None, first["name"]):
+            raise RequestError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        if group.assignment_epoch > member.member_epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
+            change.begin_rejoin(member)
+            raise RequestError(ErrorCode.REBALANCE_IN_PROGRESS)
+    except RequestError as error:
+        change.reply(token, {"errorCode": error.code})
+        return change.outcome
+    change.cancel_timer(sync_timer(member.member_id))
+    change.set_session_timer(member)
+    version = int.from_bytes(first["metadata"][:2])
+    answer = {"protocolType": body["protocolType"], "protocolName": body["protocolName"]}
+    change.reply(token, {**answer, "assignment": assignment(member.assigned, version, view.topics)})
+    return change.outcome
+
+
+def heartbeat(group: ConsumerGroup, body: Row, token: Hashable, view: View) -> ConsumerOutcome:
+    """Heartbeat: the member has to join again if it has to give up partitions, or can get more."""
+    change, code = Transition(group, view), 0
+    try:
+        member = _member(group, body)
+    except RequestError as error:
+        code = error.code
+    else:
+        change.set_session_timer(member)
+        is_waiting = member.state is MemberState.UNRELEASED_PARTITIONS
+        if (
+            member.member_epoch < group.assignment_epoch
+            or member.state is MemberState.UNREVOKED_PARTITIONS
+            or (is_waiting and not _has_to_wait(group, member))
+        ):
+            code = ErrorCode.REBALANCE_IN_PROGRESS
+            change.begin_rejoin(member)
+    change.reply(token, {"errorCode": code})
+    return change.outcome
+
+
+def assignment(partitions: Any, version: int, topics: Topics) -> bytes:
+    """Partitions in the form that members of the classic protocol read."""
+    named: dict[str, list[int]] = {}
+    for partition in sorted(partitions):
+        place = topics.by_partition(partition)
+        if place is not None:
+            named.setdefault(place.topic, []).append(place.partition)
+    rows = [{"topic": topic, "partitions": numbers} for topic, numbers in named.items()]
+    return encode_assignment(max(0, min(version, 3)), {"assignedPartitions": rows, "userData": None})
+
+
+def _check_protocols(group: ConsumerGroup, member_id: str, request: JoinRequest) -> None:
+    """All members of the classic protocol need a protocol in common, even though nobody uses it."""
+    others = [
+        {row["name"] for row in member.classic["supportedProtocols"]}
+        for member in group.members.values()
+        if member.classic is not None
+    ]
+    names = {name for name, _ in request.protocols}
+    if request.body["protocolType"] != PROTOCOL_TYPE or not any(
+        all(name in other for other in others) for name in names
+    ):
+        raise RequestError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"Member {member_id}'s protocols are not supported.")
+
+
+def _subscription(request: JoinRequest) -> Row:
+    try:
+        return decode_subscription(request.protocols[0][1]).data
+    except CorruptionError:
+        raise RequestError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
+
+
+def _owned(subscription: Row, topics: Topics) -> frozenset[TopicIdPartition]:
+    return frozenset(
+        TopicIdPartition(topics.by_name[row["topic"]].topic_id, number)
+        for row in subscription.get("ownedPartitions") or ()
+        if row["topic"] in topics.by_name
+        for number in row["partitions"]
+    )
+
+
+def _member(group: ConsumerGroup, body: Row) -> Member:
+    """The classic member that sends a request in its current epoch."""
+    instance_id = body["groupInstanceId"]
+    if instance_id is None:
+        member = group.member(body["memberId"])
+    else:
+        member = group.static_member(instance_id, body["memberId"])
+    if member.classic is None:
+        raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID)
+    if body["generationId"] != member.member_epoch:
+        raise RequestError(ErrorCode.ILLEGAL_GENERATION)
+    return member
+
+
+def _has_to_wait(group: ConsumerGroup, member: Member) -> bool:
+    """Whether some of what the member should have is still somebody else's."""
+    missing = group.targets.get(member.member_id, frozenset()) - member.assigned.keys()
+    return not missing.isdisjoint(group.owned)
