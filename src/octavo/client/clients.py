@@ -38,6 +38,8 @@ class Clients:
         self.producer_ids = ProducerIds(log_manager)
         self.groups = Groups()
         self.group_coordinator = GroupCoordinator(log_manager)
+        if log_manager.has_upkeep:
+            self.group_coordinator.start_upkeep()
 
     @property
     def coordinator(self) -> TransactionCoordinator:
