@@ -15,6 +15,7 @@ ASAN_INPUTS ?= 20000
 PYTEST_ARGS ?=
 PYSPARK ?= 4.2.1
 BENCH_ARGS ?=
+COMPAT_SUITES ?=
 
 BIN := .venv/bin
 PYTEST_OPTIONS = --numprocesses $(TEST_JOBS) --dist loadgroup -r fEs $(PYTEST_ARGS)
@@ -33,7 +34,7 @@ space := $(subst ,, )
 KERNELS := .venv/.kernels-$(subst /,_,$(subst $(space),_,$(CC)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test newest spark check lint docs site bench fuzz attack soak asan wheels kafka clean
+.PHONY: help setup demo test newest spark check lint docs site bench fuzz attack soak asan compat wheels kafka clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -124,6 +125,9 @@ soak: setup ## attack, flip bytes, kill writers, read a busy broker's disk, fuzz
 
 asan: setup ## run the kernels' tests and a short fuzz under AddressSanitizer (ASAN_INPUTS=20000)
 	@scripts/asan.sh $(ASAN_INPUTS)
+
+compat: setup ## run the public test suites of Kafka's clients against octavo broker, and print one table (COMPAT_SUITES=…)
+	@compat/run.sh $(COMPAT_SUITES)
 
 wheels: setup ## build the sdist and the wheel for PyPI into dist/, and try them in empty environments
 	@scripts/wheels.sh

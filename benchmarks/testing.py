@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer
 
 from benchmarks.data import FOLDER
 from benchmarks.measure import Contender
@@ -45,6 +45,22 @@ def slate(path: Path) -> float:
     return seconds
 
 
+def group(path: Path) -> float:
+    """A record from a producer of confluent-kafka to a consumer in a group, both new."""
+    with Kafka(path=path) as kafka:
+        kafka.topic("orders")
+        started = time.perf_counter()
+        used(kafka)
+        servers = {"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0, "reconnect.backoff.ms": 1}
+        consumer = Consumer({**servers, "group.id": "billing", "auto.offset.reset": "earliest"})
+        consumer.subscribe(["orders"])
+        message = consumer.poll(10)
+        assert message is not None and message.value() == b"a coffee"
+        seconds = time.perf_counter() - started
+        consumer.close()
+        return seconds
+
+
 def reset(path: Path) -> float:
     """The same at the same address."""
     with used(Kafka(path=path)) as kafka:
@@ -72,6 +88,7 @@ def jobs(root: Path) -> Iterator[Versus]:
         ("fixture start", start, 0.05),
         ("clean slate", slate, 0.005),
         ("reset", reset, 0.005),
+        ("produce, then consume in a group", group, 0.15),
         ("advance by 8 days", advance, 0.1),
     ):
         contender = Contender(name, partial(_in_new_folder, job, root))

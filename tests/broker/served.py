@@ -14,7 +14,7 @@ _SECONDS = 60.0
 
 
 class Served:
-    """It always listens on the same ports, one per protocol; what it says on stderr is in `errors`."""
+    """It always listens on the same ports, one per protocol."""
 
     def __init__(
         self,
@@ -41,6 +41,11 @@ class Served:
     def resident_bytes(self) -> int:
         pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
         return int(pages) * 4096
+
+    @property
+    def complaints(self) -> list[str]:
+        """What it has said on stderr; without compiled kernels it says so when it starts."""
+        return [line for line in self.errors.read_text().splitlines() if "running on plain Python" not in line]
 
     @property
     def is_running(self) -> bool:

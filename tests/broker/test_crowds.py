@@ -85,8 +85,10 @@ def test_others_are_served(tmp_path: Path, behave: Callable[[socket.socket], Non
             if number % 20 == 0:
                 assert_served(good, "t", f"beside {number}")
         assert_served(good, "t", "beside all")
-        assert served.resident_bytes < before + GROWTH_BYTES, f"{served.resident_bytes - before >> 10} KB more"
+        grown = served.resident_bytes - before
+        print(f"{CLIENTS} clients: {grown >> 10} KB more")
+        assert grown < GROWTH_BYTES
     with RawClient(address) as good:
         assert_served(good, "t", "after")
     assert served.end(signal.SIGTERM) == 0
-    assert served.errors.read_text() == ""
+    assert served.complaints == []

@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Iterator
 
 import pytest
 
 import octavo
 from octavo.broker.broker import Broker
+from octavo.coordinator.transactions.metadata import TransactionMetadata
 from octavo.format.protocol import apis
-from tests.broker.transactional_twin import Transaction, TransactionalTwin
-from tests.broker.twin import Twin
+from tests.broker.raw import RawClient
+from tests.broker.transactional_twin import Transaction, TransactionalTwin, wait_for_coordinator
 from tests.interop.broker import Broker as KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 T0, T1 = ("t", 0), ("t", 1)
 
 
+# Ids whose epochs have nearly run out; the last one of a producer id is only for the end of its last transaction.
+TIRED = {"tired of v2": 32764, "tired of v1": 32765, "tired and fenced": 32765}
+
+
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TransactionalTwin]:
+    """Both over the same directory, which a real broker has made, with states that Octavo has written."""
     folder = tmp_path_factory.mktemp("twin")
     real = KafkaBroker(folder / "kafka")
     real.start()
-    with octavo.LogDir(folder / "ours", create=True) as logs, Broker(logs) as ours:
+    with RawClient(("localhost", real.port)) as client:
+        while (client.ask(apis.FIND_COORDINATOR, 3, {"key": "g", "keyType": 0}) or {})["errorCode"]:
+            time.sleep(0.05)  # until it has made `__consumer_offsets`
         wanted = {"name": "t", "numPartitions": 2, "replicationFactor": 1}
-        both = Twin(("localhost", real.port), ours.address)
-        both.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
-        both.learn_ids(["t"])
-        twin = TransactionalTwin(("localhost", real.port), ours.address)
-        twin.wait_for_coordinator()
-        yield twin
+        client.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
+    wait_for_coordinator(("localhost", real.port))
+    real.stop()
+    with octavo.LogDir(real.log_dir) as logs:
+        for number, (name, epoch) in enumerate(TIRED.items()):
+            known = TransactionMetadata(name, (1 << 40) + number, epoch, 60_000, last_update_ms=int(time.time() * 1000))
+            logs.transactions().states.write(known)
+    shutil.copytree(real.log_dir, folder / "ours")
+    real.start()
+    wait_for_coordinator(("localhost", real.port))
+    with Broker(folder / "ours") as ours:
+        yield TransactionalTwin(("localhost", real.port), ours.address)
     real.kill()
 
 
@@ -105,23 +121,44 @@ def test_end_v2(txn: Transaction, commit: bool, again: bool) -> None:
     txn.end(5, 2, commit=commit, pid=5)
 
 
-def test_epochs_that_run_out(txn: Transaction) -> None:
-    """A v2 producer gets a new id, and may send its last request again."""
-    txn.init()
-    for epoch in range(0, 32766, 2):
-        txn._twin.ask(apis.END_TXN, 5, _abort(txn, epoch))
-        txn.init(5, producerId=txn.pid, producerEpoch=epoch + 1)
+def test_epochs_run_out_in_v2(twin: TransactionalTwin) -> None:
+    """The producer gets a new id, and may send its last request again."""
+    txn = Transaction(twin, "tired of v2")
+    assert txn.init()["producerEpoch"] == 32765
+    assert txn.end(5, 32765, commit=False)["producerEpoch"] == 32766
     old = txn.pid
     txn.produce(12, 32766)
     answer = txn.end(5, 32766, commit=True)
     assert answer["producerEpoch"] == 0 and answer["producerId"] != f"pid {old}"
     txn.end(5, 32766, commit=True)
+    txn.end(5, 32766, commit=False)
     txn.describe()
+    txn.produce(12, 32766, pid=old)
     txn.init(5, producerId=old, producerEpoch=32766)
 
 
-def _abort(txn: Transaction, epoch: int) -> dict[str, object]:
-    return {"transactionalId": txn.name, "producerId": txn.pid, "producerEpoch": epoch, "committed": False}
+def test_epochs_run_out_in_v1(twin: TransactionalTwin) -> None:
+    txn = Transaction(twin, "tired of v1")
+    assert txn.init(4)["producerEpoch"] == 32766
+    old = txn.pid
+    txn.add(3, 32766, T0)
+    txn.produce(9, 32766)
+    txn.end(4, 32766, commit=True)
+    txn.describe()
+    txn.init(4, producerId=old, producerEpoch=32765)
+    assert txn.init(4, producerId=old, producerEpoch=32766)["producerEpoch"] == 0
+    txn.init(4, producerId=old, producerEpoch=32766)
+    txn.init(4, producerId=old, producerEpoch=32765)
+
+
+def test_epochs_run_out_by_fencing(twin: TransactionalTwin) -> None:
+    txn = Transaction(twin, "tired and fenced")
+    txn.init()
+    txn.produce(12, 32766)
+    body = {"transactionalId": txn.name, "transactionTimeoutMs": 60_000}
+    assert twin.ask_once(apis.INIT_PRODUCER_ID, 5, body)["errorCode"] == 51
+    txn.describe()
+    assert txn.init()["producerEpoch"] == 1
 
 
 def test_an_open_transaction_is_fenced(txn: Transaction, twin: TransactionalTwin) -> None:
@@ -152,6 +189,7 @@ def test_produce(txn: Transaction, version: int) -> None:
     txn.end(5 if version >= 12 else 4, 0, commit=True)
     txn.describe()  # which waits until it is complete
     txn.produce(version, 0, 1, sequence=1)
+    txn.produce(version, 1, 0, sequence=3)
     txn.produce(version, 1, 0, sequence=0)
     txn.describe()
     Transaction(txn._twin, txn.name).end(4, 0, commit=True, pid=txn.pid)
@@ -178,6 +216,48 @@ def test_add_offsets(txn: Transaction, twin: TransactionalTwin, version: int) ->
     add(0)
     add(3)
     txn.end(4, 0, commit=True)
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_offsets(txn: Transaction, twin: TransactionalTwin, version: int) -> None:
+    group = f"group {version}"
+
+    def commit(epoch: int, group_id: str = group, **fields: object) -> None:
+        rows = [{"partitionIndex": number, "committedOffset": 5, "committedMetadata": "m"} for number in (0, 9)]
+        topics = [{"name": "t", "partitions": rows}, {"name": "nowhere", "partitions": rows}]
+        body = {"transactionalId": txn.name, "producerId": txn.pid, "producerEpoch": epoch, "groupId": group_id}
+        twin.ask(apis.TXN_OFFSET_COMMIT, version, {**body, "topics": topics, **fields})
+
+    def fetch() -> None:
+        wanted = [{"name": "t", "partitionIndexes": [0, 1]}]
+        for is_stable in (False, True):
+            body = {"groupId": group, "topics": wanted, "requireStable": is_stable}
+            twin.ask(apis.OFFSET_FETCH, 7, body)
+
+    commit(0)
+    txn.init()
+    commit(0)
+    commit(1)
+    if version < 5:
+        body = {"transactionalId": txn.name, "producerId": txn.pid, "producerEpoch": 0, "groupId": group}
+        twin.ask(apis.ADD_OFFSETS_TO_TXN, 3, body)
+    commit(0)
+    commit(0, "")
+    if version >= 3:
+        commit(0, generationId=3, memberId="nobody")
+        commit(0, memberId="nobody")
+        commit(0, groupInstanceId="nobody")
+    fetch()
+    txn.describe()
+    end = 5 if version >= 5 else 4
+    following = 1 if version >= 5 else 0
+    txn.end(end, 0, commit=True)
+    txn.describe()
+    fetch()
+    commit(following)
+    txn.end(end, following, commit=False)
+    txn.describe()
+    fetch()
 
 
 @pytest.mark.parametrize("version", range(3))

@@ -11,17 +11,31 @@ from typing import Any, NamedTuple
 
 from octavo.format.batches.batch import Origin
 from octavo.format.messages.schema import Row
-from octavo.format.protocol import apis, groups
+from octavo.format.protocol import apis
 from octavo.format.protocol.apis import Api
 from tests.broker.raw import RawClient
 from tests.broker.requests import batch, produced
 
-FIND_COORDINATOR = Api(10, groups.FIND_COORDINATOR_REQUEST, groups.FIND_COORDINATOR_RESPONSE)
 _BUSY = 51
 _NOT_READY = (14, 15, 16)
 _UNFINISHED = ("PrepareCommit", "PrepareAbort")
 _SECONDS = 10.0
 _MASKED = {"throttleTimeMs", "errorMessage", "transactionStartTimeMs"}
+
+
+def wait_for_coordinator(address: tuple[str, int]) -> None:
+    """Wait until a real broker has made `__transaction_state`, and given out its first producer id.
+
+    That is 0, which is also the producer id in answers that have none.
+    """
+    asked = {"coordinatorKeys": ["first"], "keyType": 1}
+    with RawClient(address) as client:
+        while (client.ask(apis.FIND_COORDINATOR, 6, asked) or {})["coordinators"][0]["errorCode"]:
+            time.sleep(0.05)
+        for name in ("first", None):
+            wanted = {"transactionalId": name, "transactionTimeoutMs": 60_000}
+            while (client.ask(apis.INIT_PRODUCER_ID, 4, wanted) or {})["errorCode"] in _NOT_READY:
+                time.sleep(0.05)
 
 
 class Pid(int):
@@ -110,19 +124,6 @@ class TransactionalTwin:
     def ask_once(self, api: Api, version: int, body: Row) -> Row:
         """The same for an answer that may be CONCURRENT_TRANSACTIONS."""
         return self._compared(api, version, body, [side.ask(api, version, body) for side in self._sides])
-
-    def wait_for_coordinator(self) -> None:
-        """Wait until the real broker has made `__transaction_state`."""
-        asked = {"coordinatorKeys": ["first"], "keyType": 1}
-        wanted = {"transactionalId": "first", "transactionTimeoutMs": 60_000}
-        real, ours = self._sides
-        while real.ask(FIND_COORDINATOR, 6, asked)["coordinators"][0]["errorCode"]:
-            time.sleep(0.05)
-        while real.ask(apis.INIT_PRODUCER_ID, 4, wanted)["errorCode"] in _NOT_READY:
-            time.sleep(0.05)
-        ours.ask(apis.INIT_PRODUCER_ID, 4, wanted)
-        for side in self._sides:  # a real broker counts from 0, which is also the producer id in answers without one
-            side.pids.clear()
 
     def _compared(self, api: Api, version: int, body: Row, answers: list[Row]) -> Row:
         real, ours = answers

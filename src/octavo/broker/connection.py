@@ -134,7 +134,8 @@ class Connection(asyncio.BufferedProtocol):
         answer = self._dispatcher.answer(frame, self)
         if isinstance(answer, list):
             self._answers += answer
-            self._answer_bytes += sum(len(part) if isinstance(part, Bytes) else part.size for part in answer)
+            for part in answer:
+                self._answer_bytes += len(part) if isinstance(part, Bytes) else part.size
             if self.peer.login is not None:  # which may have succeeded or failed just now
                 self._inbox.max_frame_bytes = self._most_frame_bytes()
             if self._answer_bytes > _TOGETHER_BYTES or self.peer.is_rejected:

@@ -47,7 +47,8 @@ class Dispatcher:
         """
         started = time.perf_counter()
         peer = connection.peer
-        if not peer.is_admitted and peer.login is not None and peer.login.is_bare:
+        is_admitted = peer.is_admitted
+        if not is_admitted and peer.login is not None and peer.login.is_bare:
             return _bare_answer(peer, frame)
         header = read_header(frame)
         api = APIS.get(header.api_key)
@@ -57,7 +58,7 @@ class Dispatcher:
             if api is API_VERSIONS:
                 return response_parts(api, 0, header.correlation_id, _known_versions())
             raise CloseConnection(f"{api.name} has no version {header.api_version}")
-        if not peer.is_admitted and api not in _BEFORE_LOGIN:
+        if not is_admitted and api not in _BEFORE_LOGIN:
             raise CloseConnection(f"a {api.name} request before a login")
         if api is not PRODUCE and len(frame) > _MOST_BYTES:
             raise CloseConnection(f"a {api.name} request of {len(frame)} bytes, expected at most {_MOST_BYTES}")

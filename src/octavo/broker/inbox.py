@@ -88,6 +88,8 @@ class Inbox:
 
     def next_frame(self) -> memoryview | None:
         """The next whole frame without its length, or None if there is none yet; CorruptionError for a wrong length."""
+        if self._start == self._end:
+            return None
         wanted = self.wanted_bytes
         if not wanted or self._end - self._start < wanted:
             return None

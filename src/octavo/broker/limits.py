@@ -96,8 +96,9 @@ class ConnectionLimits:
 
     def release(self, connection: Connection) -> None:
         """Release the memory of a connection's frame, so that others can have it."""
-        self._free_bytes += self._granted.pop(connection, 0)
-        self._granted_since.pop(connection, None)
+        if connection in self._granted:
+            self._free_bytes += self._granted.pop(connection)
+            del self._granted_since[connection]
         while self._waiting:
             first, frame_bytes = next(iter(self._waiting.items()))
             if frame_bytes > self._free_bytes:

@@ -13,6 +13,7 @@ from octavo.system.signals import Signal
 from octavo.testing.actions import Action, Delay, Drop, Fail, LoseAnswer
 from octavo.testing.asked import Asked
 from octavo.testing.error_names import CODES, code_of
+from octavo.testing.groups import described_groups
 
 _API_NAMES = sorted(api.name for api in APIS.values())
 
@@ -104,6 +105,21 @@ class Faults:
     ) -> RequestFault:  # fmt: skip
         """Handle the request that much later by the broker's clock; `kafka.clock.advance` shortens the wait."""
         return self._add(Delay(seconds), api, topic, group, client_id, times)
+
+    def kick(self, group: str, member_id: str | None = None) -> int:
+        """Remove a member from a group, or all of them, as an administrator does; returns how many there were.
+
+        A client that is still running joins again.
+        """
+        known = described_groups(list(self._logs.paths)).get(group)
+        gone = [
+            {"memberId": member.member_id, "groupInstanceId": None}
+            for member in (known.members if known else ())
+            if member_id in (None, member.member_id)
+        ]
+        if gone:
+            self._logs.group_coordinator.members.leave(group, gone, lambda _: None)
+        return len(gone)
 
     def fence(self, transactional_id: str) -> None:
         """Take a transactional id over, as a second producer does: its producer is fenced, its transaction aborted."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 PROFILE = {
     "connections.max.idle.ms": -1,  # a clock that is advanced by days must not disconnect everybody
+    "group.initial.rebalance.delay.ms": 0,
+    "group.min.session.timeout.ms": 1,
     "offsets.topic.num.partitions": 1,
     "transaction.state.log.num.partitions": 1,
 }

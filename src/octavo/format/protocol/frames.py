@@ -57,6 +57,8 @@ def read_body(api: Api, header: RequestHeader, frame: Bytes) -> Row:
 
 
 def _skip_tags(frame: Bytes, position: int) -> int:
+    if position < len(frame) and frame[position] == 0:
+        return position + 1
     count, position = decode_uvarint(frame, position)
     for _ in range(count):
         _, position = decode_uvarint(frame, position)

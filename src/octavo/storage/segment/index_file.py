@@ -69,7 +69,8 @@ class IndexFile(Generic[Index]):
     def room(self) -> int:
         """How many more entries can be appended; if none, the segment must be rolled first."""
         count = self._count
-        return max(self._most - (len(self) if count is None else count), 0)
+        left = self._most - (len(self) if count is None else count)
+        return left if left > 0 else 0
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at or after this offset."""
