@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from octavo.broker.broker import Broker
 from tests.interop.broker import JVM_OPTIONS, KAFKA_VERSION
@@ -95,3 +96,26 @@ def test_acls(tools: Tools) -> None:
     assert expected in tools.run(tool, "--list")
     tools.run(tool, "--remove", "--force", *binding)
     assert expected not in tools.run(tool, "--list")
+
+
+def test_consumer_groups(tools: Tools, running: Broker) -> None:
+    tool, logs = TOOLS + "consumer.group.ConsumerGroupCommand", running.logs
+    logs.create_topic("read", 2)
+    with logs.producer() as producer:
+        for number in range(10):
+            producer.send("read", b"%d" % number, partition=number % 2)
+    consumer = Consumer({"bootstrap.servers": running.bootstrap_servers, "group.id": "readers"})
+    consumer.commit(offsets=[TopicPartition("read", 0, 2), TopicPartition("read", 1, 5)], asynchronous=False)
+    consumer.close()
+    assert tools.run(tool, "--list").split() == ["readers"]
+    described = tools.run(tool, "--describe", "--group", "readers")
+    rows = sorted(line.split()[1:6] for line in described.splitlines() if line.startswith("readers"))
+    assert rows == [["read", "0", "2", "5", "3"], ["read", "1", "5", "5", "0"]]
+    assert "Empty" in tools.run(tool, "--describe", "--group", "readers", "--state")
+    reset = ("--reset-offsets", "--group", "readers", "--topic", "read:0", "--to-earliest", "--execute")
+    assert "0" in tools.run(tool, *reset)
+    assert logs.group_coordinator.offsets.committed("readers")[("read", 0)].offset == 0  # type: ignore[index]
+    tools.run(tool, "--delete-offsets", "--group", "readers", "--topic", "read:1")
+    assert set(logs.group_coordinator.offsets.committed("readers")) == {("read", 0)}
+    tools.run(tool, "--delete", "--group", "readers")
+    assert logs.group_coordinator.admin.list() == []

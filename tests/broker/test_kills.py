@@ -1,4 +1,4 @@
-"""kill -9 under idempotent producers: what was acknowledged is there once, and in order."""
+"""kill -9: what was acknowledged to idempotent producers is there once, and in order; what was committed, too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 import octavo
 from tests.broker.served import Served
@@ -60,3 +60,44 @@ def test_what_was_acknowledged_is_there_once(tmp_path: Path) -> None:
     places = {row["value"]: (row["partition"], row["offset"]) for row in table}
     assert {value: places.get(value) for value in acknowledged} == acknowledged
     assert len(acknowledged) > KILLS * 10
+
+
+def test_what_was_committed_is_there(tmp_path: Path) -> None:
+    served = Served(tmp_path / "logs", configs={"num.partitions": "1", "offsets.topic.num.partitions": "2"})
+    producer = Producer({"bootstrap.servers": served.bootstrap_servers})
+    producer.produce("t", b"0")
+    assert producer.flush(_SECONDS) == 0
+    committed: dict[str, int] = {}
+    is_done = threading.Event()
+
+    def commit(group: str) -> None:
+        consumer = Consumer({
+            "bootstrap.servers": served.bootstrap_servers, "group.id": group, "reconnect.backoff.max.ms": 100,
+        })  # fmt: skip
+        offset = 0
+        while not is_done.is_set():
+            offset += 1
+            try:
+                consumer.commit(offsets=[TopicPartition("t", 0, offset)], asynchronous=False)
+            except KafkaException:
+                continue  # whether it was written is unknown
+            committed[group] = offset
+        consumer.close()
+
+    threads = [threading.Thread(target=commit, args=(f"g{number}",)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    choose = random.Random(7)
+    for _ in range(KILLS):
+        time.sleep(choose.uniform(0.2, 0.6))
+        served.end(signal.SIGKILL)
+        served.start()
+    time.sleep(1)
+    is_done.set()
+    for thread in threads:
+        thread.join()
+    served.end(signal.SIGTERM)
+    with octavo.LogDir(tmp_path / "logs") as logs:
+        offsets, place = logs.group_coordinator.offsets, octavo.TopicPartition("t", 0)
+        found = {group: offsets.committed(group)[place].offset for group in committed}
+    assert committed and all(found[group] >= offset for group, offset in committed.items())

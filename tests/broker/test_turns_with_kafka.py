@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from octavo.broker.broker import Broker
@@ -21,10 +22,29 @@ def values(turn: int) -> list[bytes]:
 
 
 def work(servers: Servers, turn: int) -> None:
-    """Produce, and consume what this turn and all before it produced."""
+    """Produce, and consume what this turn and all before it produced; a group gets only what it does not have yet."""
     produce(servers, "t", values(turn), **{"enable.idempotence": True})
     expected = [value for earlier in range(turn + 1) for value in values(earlier)]
     assert consume(servers, "t", 1, len(expected)) == expected
+    assert read_as_group(servers, COUNT) == values(turn)
+
+
+def read_as_group(servers: Servers, count: int) -> list[bytes]:
+    """Subscribe, read, commit."""
+    consumer = Consumer({
+        **servers, "group.id": "readers", "group.instance.id": "reader", "auto.offset.reset": "earliest",
+        "enable.auto.commit": False, "session.timeout.ms": 6000,
+    })  # fmt: skip
+    consumer.subscribe(["t"])
+    found: list[bytes] = []
+    while len(found) < count:
+        got = consumer.consume(count - len(found), SECONDS)
+        assert got, f"{len(found)} of {count} records"
+        assert not [message.error() for message in got if message.error()]
+        found += [message.value() or b"" for message in got]
+    consumer.commit(asynchronous=False)
+    consumer.close()
+    return found
 
 
 @pytest.mark.parametrize("is_killed", [False, True])

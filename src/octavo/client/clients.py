@@ -36,6 +36,8 @@ class Clients:
         self._users: weakref.WeakSet[Closeable] = weakref.WeakSet()
         self.producer_ids = ProducerIds(log_manager)
         self.group_coordinator = GroupCoordinator(log_manager)
+        if log_manager.has_upkeep:
+            self.group_coordinator.start_upkeep()
 
     @property
     def coordinator(self) -> TransactionCoordinator:

@@ -106,6 +106,7 @@ class LogManager:
             self.cleaner = CleanerManager(self._open, self.environment, self.broker_config)
             self._say_what_opening_did()
             on_fork(self)
+            self.has_upkeep = background and upkeep
             if background:
                 work = Background(self._open, self.environment, self.broker_config, ledger)
                 work.start()
