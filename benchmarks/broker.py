@@ -65,9 +65,10 @@ def our_broker(*options: str) -> Iterator[Server]:
 
 
 def batch_of(size: int) -> bytes:
-    """One batch of about this size, with records of 1 KB at most."""
+    """One batch of about this size, with records of 1 KB at most; of now, or retention would soon delete it."""
+    now_ms = int(time.time() * 1000)
     value = bytes(min(size - 100, KB))
-    records = [Record(number, 1_700_000_000_000, None, value) for number in range(max(1, size // (KB + 10)))]
+    records = [Record(number, now_ms, None, value) for number in range(max(1, size // (KB + 10)))]
     return build_batch(records)
 
 

@@ -78,6 +78,11 @@ WRITES: list[tuple[Api, int, Row]] = [
         {"name": "retention.ms", "configOperation": 0, "value": "1"}]}]}),
     (apis.ALTER_CONFIGS, 2, {"resources": [{"resourceType": 2, "resourceName": "t", "configs": []}]}),
     (apis.INIT_PRODUCER_ID, 4, {"transactionalId": None, "transactionTimeoutMs": 1000}),
+    (apis.INIT_PRODUCER_ID, 4, {"transactionalId": "x", "transactionTimeoutMs": 1000}),
+    (apis.END_TXN, 5, {"transactionalId": "x", "producerId": 1, "producerEpoch": 0, "committed": True}),
+    (apis.ADD_OFFSETS_TO_TXN, 3, {"transactionalId": "x", "producerId": 1, "producerEpoch": 0, "groupId": "g"}),
+    (apis.WRITE_TXN_MARKERS, 1, {"markers": [{"producerId": 1, "producerEpoch": 0, "transactionResult": True,
+        "coordinatorEpoch": 0, "topics": [{"name": "t", "partitionIndexes": [0]}]}]}),
     (apis.ALTER_USER_SCRAM_CREDENTIALS, 0, {"deletions": [{"name": "a", "mechanism": 1}], "upsertions": []}),
 ]  # fmt: skip
 

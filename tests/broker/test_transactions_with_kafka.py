@@ -31,6 +31,8 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TransactionalTwin
     real = KafkaBroker(folder / "kafka")
     real.start()
     with RawClient(("localhost", real.port)) as client:
+        while (client.ask(apis.FIND_COORDINATOR, 3, {"key": "g", "keyType": 0}) or {})["errorCode"]:
+            time.sleep(0.05)  # until it has made `__consumer_offsets`
         wanted = {"name": "t", "numPartitions": 2, "replicationFactor": 1}
         client.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
     wait_for_coordinator(("localhost", real.port))
@@ -214,6 +216,48 @@ def test_add_offsets(txn: Transaction, twin: TransactionalTwin, version: int) ->
     add(0)
     add(3)
     txn.end(4, 0, commit=True)
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_offsets(txn: Transaction, twin: TransactionalTwin, version: int) -> None:
+    group = f"group {version}"
+
+    def commit(epoch: int, group_id: str = group, **fields: object) -> None:
+        rows = [{"partitionIndex": number, "committedOffset": 5, "committedMetadata": "m"} for number in (0, 9)]
+        topics = [{"name": "t", "partitions": rows}, {"name": "nowhere", "partitions": rows}]
+        body = {"transactionalId": txn.name, "producerId": txn.pid, "producerEpoch": epoch, "groupId": group_id}
+        twin.ask(apis.TXN_OFFSET_COMMIT, version, {**body, "topics": topics, **fields})
+
+    def fetch() -> None:
+        wanted = [{"name": "t", "partitionIndexes": [0, 1]}]
+        for is_stable in (False, True):
+            body = {"groupId": group, "topics": wanted, "requireStable": is_stable}
+            twin.ask(apis.OFFSET_FETCH, 7, body)
+
+    commit(0)
+    txn.init()
+    commit(0)
+    commit(1)
+    if version < 5:
+        body = {"transactionalId": txn.name, "producerId": txn.pid, "producerEpoch": 0, "groupId": group}
+        twin.ask(apis.ADD_OFFSETS_TO_TXN, 3, body)
+    commit(0)
+    commit(0, "")
+    if version >= 3:
+        commit(0, generationId=3, memberId="nobody")
+        commit(0, memberId="nobody")
+        commit(0, groupInstanceId="nobody")
+    fetch()
+    txn.describe()
+    end = 5 if version >= 5 else 4
+    following = 1 if version >= 5 else 0
+    txn.end(end, 0, commit=True)
+    txn.describe()
+    fetch()
+    commit(following)
+    txn.end(end, following, commit=False)
+    txn.describe()
+    fetch()
 
 
 @pytest.mark.parametrize("version", range(3))

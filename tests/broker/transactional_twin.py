@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 
 from octavo.format.batches.batch import Origin
 from octavo.format.messages.schema import Row
-from octavo.format.protocol import apis, groups
+from octavo.format.protocol import apis
 from octavo.format.protocol.apis import Api
 from tests.broker.raw import RawClient
 from tests.broker.requests import batch, produced
 
-FIND_COORDINATOR = Api(10, groups.FIND_COORDINATOR_REQUEST, groups.FIND_COORDINATOR_RESPONSE)
 _BUSY = 51
 _NOT_READY = (14, 15, 16)
 _UNFINISHED = ("PrepareCommit", "PrepareAbort")
@@ -31,7 +30,7 @@ def wait_for_coordinator(address: tuple[str, int]) -> None:
     """
     asked = {"coordinatorKeys": ["first"], "keyType": 1}
     with RawClient(address) as client:
-        while (client.ask(FIND_COORDINATOR, 6, asked) or {})["coordinators"][0]["errorCode"]:
+        while (client.ask(apis.FIND_COORDINATOR, 6, asked) or {})["coordinators"][0]["errorCode"]:
             time.sleep(0.05)
         for name in ("first", None):
             wanted = {"transactionalId": name, "transactionTimeoutMs": 60_000}

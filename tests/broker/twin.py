@@ -89,7 +89,7 @@ class Twin:
     def wait_for_coordinator(self) -> None:
         """Wait until the real broker has created and loaded its topic of groups."""
         with self._connected(self.real) as client:
-            asked = {"key": "g", "keyType": 0, "coordinatorKeys": ["g"]}
+            asked = {"keyType": 0, "coordinatorKeys": ["g"]}
             while (client.ask(apis.FIND_COORDINATOR, 4, asked) or {})["coordinators"][0]["errorCode"]:
                 time.sleep(0.05)
             while (client.ask(apis.OFFSET_FETCH, 7, {"groupId": "g", "topics": None}) or {})["errorCode"]:

@@ -107,7 +107,7 @@ def test_a_consumer_that_is_forgotten_leaves_its_group(store: Store) -> None:
             if len(read) == 3:
                 break
     assert sorted(value or b"" for value in read[3:]) == [b"0", b"1", b"2", b"3"]
-    assert len(store.logs._clients.groups.group("g")._members) == 1
+    assert len(store.logs.group_coordinator.consumers.describe("g")["members"]) == 1
 
 
 @pytest.mark.parametrize("use", [next, lambda consumer: consumer.poll()], ids=["next", "poll"])
@@ -116,22 +116,23 @@ def test_forgetting_a_consumer_writes_and_locks_nothing(store: Store, use: Calla
     store.logs.create_topic("t", 1)
     with store.logs.producer() as producer:
         producer.send("t", b"1")
-    group = store.logs._clients.groups.group("g")
+    members = store.logs.group_coordinator.local
+    groups = members._consumers._store
     offsets = [log for name, log in store.logs.logs.items() if name.topic == "__consumer_offsets"]
     gc.disable()
     try:
         consumer = store.logs.consumer("t", group="g")
         use(consumer)
         gone = weakref.ref(consumer)
-        group._lock = NoLock()  # type: ignore[assignment]
+        groups.lock = NoLock()  # type: ignore[assignment]
         del consumer
     finally:
         gc.enable()
-    assert gone() is None and len(group._leaving_later) == 1
-    group._lock = threading.RLock()
+    assert gone() is None and len(members._leaving) == 1
+    groups.lock = threading.RLock()
     assert not any(log.log_end_offset for log in offsets)
     another = store.logs.consumer("t", group="g")
-    assert polled(another) == [partitions("t", 0)] and not group._leaving_later
+    assert polled(another) == [partitions("t", 0)] and not members._leaving
 
 
 class NoLock:

@@ -10,6 +10,8 @@ from octavo.broker.apis import (
     alter_configs,
     alter_user_scram_credentials,
     api_versions,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_acls,
     create_partitions,
     create_topics,
@@ -49,6 +51,7 @@ from octavo.broker.apis import (
     sasl_authenticate,
     sasl_handshake,
     sync_group,
+    txn_offset_commit,
     write_txn_markers,
 )
 from octavo.broker.context import Context
@@ -82,6 +85,7 @@ HANDLERS: dict[int, Handler] = {
     apis.ADD_OFFSETS_TO_TXN.key: add_offsets_to_txn.handle,
     apis.END_TXN.key: end_txn.handle,
     apis.WRITE_TXN_MARKERS.key: write_txn_markers.handle,
+    apis.TXN_OFFSET_COMMIT.key: txn_offset_commit.handle,
     apis.DESCRIBE_ACLS.key: describe_acls.handle,
     apis.CREATE_ACLS.key: create_acls.handle,
     apis.DELETE_ACLS.key: delete_acls.handle,
@@ -101,6 +105,8 @@ HANDLERS: dict[int, Handler] = {
     apis.DESCRIBE_PRODUCERS.key: describe_producers.handle,
     apis.DESCRIBE_TRANSACTIONS.key: describe_transactions.handle,
     apis.LIST_TRANSACTIONS.key: list_transactions.handle,
+    apis.CONSUMER_GROUP_HEARTBEAT.key: consumer_group_heartbeat.handle,
+    apis.CONSUMER_GROUP_DESCRIBE.key: consumer_group_describe.handle,
     apis.LIST_CONFIG_RESOURCES.key: list_config_resources.handle,
     apis.DESCRIBE_TOPIC_PARTITIONS.key: describe_topic_partitions.handle,
 }

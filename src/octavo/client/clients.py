@@ -10,7 +10,6 @@ from typing import Protocol
 from octavo.client.consumer.consumer import Consumer
 from octavo.client.producer.producer import Producer
 from octavo.coordinator.groups.coordinator import GroupCoordinator
-from octavo.coordinator.groups.groups import Groups
 from octavo.coordinator.internal_topics import transaction_state
 from octavo.coordinator.transactions.coordinator import TransactionCoordinator
 from octavo.coordinator.transactions.log import TransactionLog
@@ -36,7 +35,6 @@ class Clients:
         self._consumers: weakref.WeakSet[Consumer] = weakref.WeakSet()
         self._users: weakref.WeakSet[Closeable] = weakref.WeakSet()
         self.producer_ids = ProducerIds(log_manager)
-        self.groups = Groups()
         self.group_coordinator = GroupCoordinator(log_manager)
 
     @property

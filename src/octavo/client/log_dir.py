@@ -140,8 +140,9 @@ class LogDir(LogManager):
         self._check_own("consumer")
         self._complete_transactions()
         clients = self._clients
+        coordinator = clients.group_coordinator
         decode = deserializing(key_deserializer, value_deserializer)
-        consumer = Consumer(self, config, clients.groups, clients.group_coordinator.offsets, clients.write_held, decode)
+        consumer = Consumer(self, config, coordinator.local, coordinator.offsets, clients.write_held, decode)
         clients.add_consumer(consumer)
         if topics:
             consumer.subscribe(topics)

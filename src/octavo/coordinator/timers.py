@@ -41,6 +41,11 @@ class Timers:
         """Drop a timer, if it is set."""
         self._deadlines.pop(timer, None)
 
+    @property
+    def is_due(self) -> bool:
+        """Whether a timer may have passed."""
+        return bool(self._heap) and self._heap[0][0] <= self._clock.monotonic_ms()
+
     def next_due(self) -> Hashable | None:
         """Take the first timer that has passed; None if there is none, and then the next check is scheduled."""
         now_ms = self._clock.monotonic_ms()

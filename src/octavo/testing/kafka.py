@@ -135,6 +135,7 @@ class Kafka:
         `as_` is list, "arrow" or "pandas"; the options are those of `octavo.scan`, such as
         `isolation_level="read_committed"`.
         """
+        self._slate.broker.run_timers()  # a commit is answered before its markers are in the logs
         found = scan(self.logs.paths, topic, **options)
         if as_ is list:
             return list(found)

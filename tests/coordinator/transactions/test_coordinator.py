@@ -23,7 +23,7 @@ from tests.client.stores import Store
 from tests.storage.worlds import World
 
 T0 = TopicPartition("t", 0)
-DAY_MS = 24 * 60 * 60 * 1000
+QUICK = {"transaction.remove.expired.transaction.cleanup.interval.ms": 1000, "transaction.state.log.num.partitions": 1}
 
 
 @pytest.fixture
@@ -163,19 +163,17 @@ def test_producers_of_both_kinds_fence_each_other(store: Store, coordinator: Tra
 
 @pytest.mark.parametrize("upkeep", [True, False])
 def test_ids_expire_with_upkeep(tmp_path: Path, upkeep: bool) -> None:
-    world = World()
-    with octavo.LogDir(tmp_path, environment=world.environment, upkeep=upkeep) as logs:
-        logs.create_topic("t", 1)
+    world, configs = World(), {"transactional.id.expiration.ms": 7000, **QUICK}
+    with octavo.LogDir(tmp_path, environment=world.environment, upkeep=upkeep, configs=configs) as logs:
         coordinator = logs.transactions()
         kept = coordinator.init_producer_id("kept", 1000, None).identity
         coordinator.init_producer_id("old", 1000, None)
         session = logs.producer(transactional_id="idle")
-        for _ in range(6):
-            world.scheduler.advance(DAY_MS)
+        world.scheduler.advance(6000)
         kept = coordinator.end("kept", kept, commit=False, version=VERSION_2).identity
         coordinator.complete("kept")
-        for _ in range(2):
-            world.scheduler.advance(DAY_MS)
+        assert len(coordinator.list()) == 3
+        world.scheduler.advance(2000)
         assert {known.transactional_id for known in coordinator.list()} == (
             {"kept"} if upkeep else {"kept", "old", "idle"}
         )

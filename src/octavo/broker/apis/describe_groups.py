@@ -24,13 +24,13 @@ def _described(request: Request, context: Context, group_id: str) -> Row:
         context.check_group(request.client, Operation.DESCRIBE, group_id)
         row = context.groups.admin.describe(group_id)
     except RequestError as error:
-        return {**nothing, **told(error)}
+        if error.code != ErrorCode.GROUP_ID_NOT_FOUND:
+            return {**nothing, **told(error)}
+        if request.version >= _NOT_FOUND_FROM_VERSION:
+            return {**nothing, **told(error), "groupState": "Dead"}
+        row = {**nothing, "groupState": "Dead"}
     except OctavoError as error:
         return {**nothing, "errorCode": failure_code(error)}
-    if row is None:
-        row = {**nothing, "groupState": "Dead"}
-        if request.version >= _NOT_FOUND_FROM_VERSION:
-            return {**row, "errorCode": ErrorCode.GROUP_ID_NOT_FOUND, "errorMessage": f"Group {group_id} not found."}
     if request.body["includeAuthorizedOperations"]:
         row["authorizedOperations"] = context.authorizer.allowed_on_group(request.client, group_id)
     return row

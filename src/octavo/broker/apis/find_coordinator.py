@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, told
 from octavo.broker.request import Answer, Later, Request
-from octavo.broker.security.acls import Operation, ResourceType
+from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
@@ -43,7 +43,9 @@ def _prepare(request: Request, context: Context, key: str) -> None:
         if not context.is_read_only:
             context.groups.admin.load(key)
     elif kind == _TRANSACTION:
-        if not context.authorizer.allows(request.client, Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, key):
+        if not context.allows_transactional_id(request.client, Operation.DESCRIBE, key):
             raise RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        if not context.is_read_only:
+            context.transactions.states.create_log()
     else:
         raise RequestError(ErrorCode.INVALID_REQUEST)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError
-from octavo.broker.offset_topics import NamedTopic, answered, named_topics, usable
+from octavo.broker.offset_topics import answered, named_topics, usable
 from octavo.broker.request import Answer, Request
 from octavo.coordinator.groups.commit_rules import Committer
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
@@ -27,13 +27,11 @@ def handle(request: Request, context: Context) -> Answer:
         return {"topics": [_refused(topic, key, error.code) for topic in body["topics"]]}
     topics = named_topics(request, context, by_id=by_id)
     wanted = usable(topics)
-    errors = _commit(request, context, topics, wanted) if wanted else {}
+    errors = _commit(request, context, wanted) if wanted else {}
     return {"topics": answered(topics, key, errors)}
 
 
-def _commit(
-    request: Request, context: Context, topics: list[NamedTopic], wanted: dict[TopicPartition, Row]
-) -> dict[TopicPartition, int]:
+def _commit(request: Request, context: Context, wanted: dict[TopicPartition, Row]) -> dict[TopicPartition, int]:
     """Commit, and say what went wrong for each partition."""
     body = request.body
     committer = Committer(body["memberId"], body["groupInstanceId"], body["generationIdOrMemberEpoch"], request.version)
@@ -41,7 +39,7 @@ def _commit(
         place: OffsetAndMetadata(row["committedOffset"], row["committedMetadata"] or "", row["committedLeaderEpoch"])
         for place, row in wanted.items()
     }
-    ids = {one.place.topic: topic.row["topicId"] for topic in topics for one in topic.partitions if one.place}
+    ids = {place.topic: context.catalog.named(place.topic).topic_id for place in wanted}
     try:
         refused = context.groups.offsets.commit(body["groupId"], offsets, ids, committer, body["retentionTimeMs"])
     except OctavoError as error:

@@ -11,7 +11,8 @@ from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, code_of
 from octavo.broker.request import Answer, CloseConnection, NoAnswer, Request
 from octavo.broker.security.acls import Operation
-from octavo.broker.transactional_batches import Batches, refused_partitions
+from octavo.broker.transactional_batches import Abilities, TransactionalWrite, refused_partitions
+from octavo.coordinator.transactions.machine import NOBODY, Identity
 from octavo.errors import (
     CorruptBatchError,
     KafkaStorageError,
@@ -37,6 +38,8 @@ from octavo.kernels.layout import (
 
 _IDS_FROM_VERSION = 13
 _ZSTD_FROM_VERSION = 7
+_ABORTABLE_FROM_VERSION = 11
+_ADDS_FROM_VERSION = 12
 _UP_TO_ATTRIBUTES = big_endian(dict(islice(BATCH_FIELDS.items(), 6)))
 # Kafka raises these before it looks at the log's start.
 _BEFORE_THE_LOG = RequestError, CorruptBatchError, RecordTooLargeError, RecordBatchTooLargeError, KafkaStorageError
@@ -47,7 +50,7 @@ def handle(request: Request, context: Context) -> Answer:
     refusal = _refusal(request, context)
     refused: dict[TopicPartition, OctavoError] = {}
     if refusal is None and body["transactionalId"] is not None:
-        refused = refused_partitions(request, context, _transactional_batches(request, context))
+        refused = _refused_partitions(request, context)
     topics = []
     for topic in body["topicData"]:
         rows = [_answer(request, context, topic, row, refusal or refused) for row in topic["partitionData"]]
@@ -81,18 +84,33 @@ def _refusal(request: Request, context: Context) -> RequestError | None:
     return None
 
 
-def _transactional_batches(request: Request, context: Context) -> Batches:
-    """The transactional batches that can be written, unless the transaction has something against it."""
-    found = {}
+def _refused_partitions(request: Request, context: Context) -> dict[TopicPartition, OctavoError]:
+    """The partitions of transactional batches that the transaction has something against."""
+    batches, by = {}, NOBODY
     for topic in request.body["topicData"]:
         for row in topic["partitionData"]:
             if not _is_transactional(row["records"]):
                 continue
+            header = _header(row)
+            by = Identity(header["producerId"], header["producerEpoch"])
             with suppress(OctavoError):
-                target = _topic(request, context, topic)
+                found = _topic(request, context, topic)
                 _check(request, row["records"])
-                found[TopicPartition(target.name, row["index"])] = target.log(row["index"]), _header(row)
-    return found
+                batches[TopicPartition(found.name, row["index"])] = found.log(row["index"]), header["baseSequence"]
+    abilities = Abilities(request.version >= _ABORTABLE_FROM_VERSION, request.version >= _ADDS_FROM_VERSION)
+    write = TransactionalWrite(request.body["transactionalId"], by, batches, abilities)
+    refused = refused_partitions(context, write)
+    return {one: _retriable(error, abilities) for one, error in refused.items()}
+
+
+def _retriable(error: OctavoError, abilities: Abilities) -> OctavoError:
+    """An error after which also an old client sends the batch again, if it should."""
+    code = error.code if isinstance(error, RequestError) else None
+    is_busy = code is ErrorCode.CONCURRENT_TRANSACTIONS and not abilities.leaves_adding
+    if not is_busy and code is not ErrorCode.NOT_COORDINATOR:
+        return error
+    problem = f"It is not known whether the transaction has the partition: {error}"
+    return RequestError(ErrorCode.NOT_ENOUGH_REPLICAS, problem)
 
 
 def _topic(request: Request, context: Context, topic: Row) -> Topic:

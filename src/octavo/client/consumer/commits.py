@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from octavo.client.consumer.config import ConsumerConfig
 from octavo.client.consumer.membership import Membership
 from octavo.client.consumer.partition_state import PartitionState
+from octavo.coordinator.groups.commit_rules import ANYBODY
 from octavo.coordinator.groups.committed import CommittedOffsets
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.errors import IllegalStateError
@@ -51,7 +52,8 @@ class OffsetCommits:
             return
         self._offsets.check_metadata(offsets)
         topic_ids = {partition.topic: self._log_manager.log(*partition).topic_id for partition in offsets}
-        self._offsets.commit(group_id, offsets, topic_ids)
+        committer = ANYBODY if membership is None else membership.committer
+        self._offsets.commit(group_id, offsets, topic_ids, committer)
         self._known.update({partition: committed.offset for partition, committed in offsets.items()})
 
     def write_changed(self, states: Iterable[PartitionState], membership: Membership | None) -> None:

@@ -15,7 +15,7 @@ from octavo.client.consumer.config import ConsumerConfig
 from octavo.client.consumer.membership import AllPartitions, GroupShare, ManualAssignment, Subscription
 from octavo.client.consumer.partition_state import PartitionState
 from octavo.coordinator.groups.committed import CommittedOffsets
-from octavo.coordinator.groups.groups import Groups
+from octavo.coordinator.groups.local_members import LocalConfig, LocalMembers
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError, no_such_topic
 from octavo.format.names import TopicPartition
@@ -48,7 +48,7 @@ class Consumer:
         self,
         log_manager: LogManager,
         config: ConsumerConfig,
-        groups: Groups,
+        members: LocalMembers,
         offsets: CommittedOffsets,
         write_held: WriteHeld,
         decode: Decode | None = None,
@@ -56,7 +56,7 @@ class Consumer:
         self.config = config
         self._write_held_of = write_held
         self._log_manager = log_manager
-        self._group = None if config.group_id is None else groups.group(config.group_id)
+        self._members = members
         self._commits = OffsetCommits(log_manager, config, offsets)
         self._assignment = AssignedPartitions(log_manager, config, self._commits, decode)
         self._states = self._assignment.states
@@ -108,11 +108,14 @@ class Consumer:
         subscription = Subscription(names, compiled, self.config.exclude_internal_topics)
         membership = (
             AllPartitions(self._log_manager, subscription)
-            if self._group is None
-            else GroupShare(self._log_manager, self._group, self.config, subscription)
+            if self.config.group_id is None
+            else GroupShare(self._log_manager, self._members, self._member_config(self.config.group_id), subscription)
         )
         self._assignment.replace(membership, Listeners(on_assigned, on_revoked))
         self._named = names
+
+    def _member_config(self, group_id: str) -> LocalConfig:
+        return LocalConfig(group_id, self.config.assignor, self.config.max_poll_interval_ms)
 
     def assign(self, partitions: Iterable[Partition]) -> None:
         """Read these partitions, whatever the rest of the group does."""

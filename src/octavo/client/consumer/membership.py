@@ -4,19 +4,16 @@ group."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from octavo.client.consumer.config import ConsumerConfig
-from octavo.coordinator.groups.groups import Group, Member
+from octavo.coordinator.groups.commit_rules import ANYBODY, Committer
+from octavo.coordinator.groups.local_members import LocalConfig, LocalMember, LocalMembers, Revoke
 from octavo.coordinator.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from octavo.format.names import CLUSTER_METADATA_TOPIC, TopicPartition
 from octavo.storage.log_manager import LogManager
 
 _INTERNAL = (CONSUMER_OFFSETS, TRANSACTION_STATE, "__share_group_state", CLUSTER_METADATA_TOPIC)
-
-# Called with partitions before they are given back.
-Revoke = Callable[[Set[TopicPartition]], None]
 
 
 class Membership(Protocol):
@@ -28,6 +25,10 @@ class Membership(Protocol):
     @property
     def token(self) -> object:
         """Changes when all partitions were lost, and perhaps read by others, since the last time."""
+
+    @property
+    def committer(self) -> Committer:
+        """Who commits the offsets of its partitions."""
 
     def refresh(self, now_ms: int, revoke: Revoke) -> frozenset[TopicPartition]:
         """The partitions to read now; `revoke` is called first with those that are taken away."""
@@ -44,6 +45,7 @@ class ManualAssignment:
 
     is_alive = True
     token = None
+    committer = ANYBODY
 
     def __init__(self, partitions: Iterable[TopicPartition]) -> None:
         self._partitions = frozenset(partitions)
@@ -86,6 +88,7 @@ class AllPartitions:
 
     is_alive = True
     token = None
+    committer = ANYBODY
 
     def __init__(self, log_manager: LogManager, subscription: Subscription) -> None:
         self._log_manager = log_manager
@@ -113,41 +116,41 @@ class GroupShare:
     """A member's share of its group's partitions."""
 
     def __init__(
-        self, log_manager: LogManager, group: Group, config: ConsumerConfig, subscription: Subscription
+        self, log_manager: LogManager, members: LocalMembers, config: LocalConfig, subscription: Subscription
     ) -> None:
         self._log_manager = log_manager
-        self._group = group
+        self._members = members
         self._config = config
         self._subscription = subscription
-        self._member: Member | None = None
+        self._member: LocalMember | None = None
 
     @property
     def is_alive(self) -> bool:
-        return self._member is not None and not self._member.is_evicted
+        return self._member is not None and self._member.is_alive
 
     @property
     def token(self) -> object:
         return self._member
 
+    @property
+    def committer(self) -> Committer:
+        return ANYBODY if self._member is None else self._member.committer
+
     def refresh(self, now_ms: int, revoke: Revoke) -> frozenset[TopicPartition]:
-        member = self._member
-        if member is None or member.is_evicted:
-            member = self._group.new_member(self._config.assignor, self._config.max_poll_interval_ms, now_ms)
-            self._member = member
-        self._group.heartbeat(member, now_ms)
-        existing = self._subscription.partitions(self._log_manager)
-        self._group.subscribe(member, frozenset(existing), existing)
-        revoked = self._group.revoked(member)
-        if revoked:
-            revoke(revoked)
-            self._group.release(member, revoked)
-        return self._group.acquire(member)
+        topics = frozenset(self._subscription.partitions(self._log_manager))
+        while True:
+            if self._member is None:
+                self._member = self._members.new_member(self._config)
+            owned = self._member.poll(topics, revoke)
+            if owned is not None:
+                return owned
+            self._member = None  # it was evicted
 
     def leave(self) -> None:
         if self._member is not None:
-            self._group.leave(self._member)
+            self._member.leave()
             self._member = None
 
     def leave_later(self) -> None:
         if self._member is not None:
-            self._group.leave_later(self._member)
+            self._members.leave_later(self._member)

@@ -6,16 +6,18 @@ import logging
 from collections.abc import Collection, Iterable
 
 from octavo.coordinator.effects import Write
+from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups import commit_rules
 from octavo.coordinator.groups.classic import describe
-from octavo.coordinator.groups.classic.group import ClassicState
-from octavo.coordinator.groups.classic.records import tombstone as group_tombstone
+from octavo.coordinator.groups.classic.group import ClassicGroup
+from octavo.coordinator.groups.kinds import is_empty, listed, removal
 from octavo.coordinator.groups.offsets import tombstone
 from octavo.coordinator.groups.partition import GroupPartition
 from octavo.coordinator.groups.store import GroupStore
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition
+from octavo.format.protocol.error_codes import ErrorCode
 from octavo.system.clock import Clock
 
 _log = logging.getLogger(__name__)
@@ -39,14 +41,17 @@ class GroupAdmin:
         found: list[Row] = []
         for place in self._store.places():
             with self._store.using_place(place) as partition:
-                found += map(describe.listed, partition.groups.values())
+                found += map(listed, partition.groups.values())
         return found
 
-    def describe(self, group_id: str) -> Row | None:
-        """A group as DescribeGroups shows it; None if there is none."""
+    def describe(self, group_id: str) -> Row:
+        """A group as DescribeGroups shows it; raises RequestError if there is no such classic group."""
         with self._store.using(group_id) as partition:
             group = partition.groups.get(group_id)
-            return None if group is None else describe.described(group)
+            if isinstance(group, ClassicGroup):
+                return describe.described(group)
+            problem = f"Group {group_id} {'not found' if group is None else 'is not a classic group'}."
+            raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, problem)
 
     def delete(self, group_id: str) -> None:
         """Delete a group without members, and its offsets; raises RequestError if that is not possible."""
@@ -90,7 +95,7 @@ class GroupAdmin:
         group, offsets = partition.groups[group_id], partition.offsets.of(group_id)
         pending = partition.offsets.pending(group_id)
         over = commit_rules.expired(group, offsets, pending, self._clock.time_ms(), self._retention_ms)
-        is_group_over = group.state is ClassicState.EMPTY and len(over) == len(offsets) and not pending
+        is_group_over = is_empty(group) and len(over) == len(offsets) and not pending
         if over or is_group_over:
             self._forget(partition, group_id, over, is_group_over=is_group_over)
 
@@ -104,7 +109,7 @@ class GroupAdmin:
     ) -> None:
         writes: list[Write] = [tombstone(group_id, place) for place in places]
         if is_group_over:
-            writes.append(group_tombstone(group_id))
+            writes += removal(partition.groups[group_id])
         if not writes:
             return
         first = self._store.append(partition, writes)

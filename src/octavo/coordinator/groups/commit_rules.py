@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicState
+from octavo.coordinator.groups.consumer.commits import check_fetch, commit_check
+from octavo.coordinator.groups.consumer.group import ConsumerGroup
+from octavo.coordinator.groups.kinds import Group, is_empty
 from octavo.coordinator.groups.offsets import NO_TIMESTAMP, GroupOffsets, StoredOffset
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
@@ -27,8 +30,38 @@ class Committer(NamedTuple):
 ANYBODY = Committer()
 
 
-def check_commit(group: ClassicGroup | None, committer: Committer) -> None:
-    """Raise unless the offsets may be committed."""
+def check_commit(group: Group | None, committer: Committer, places: Mapping[TopicPartition, bytes]) -> None:
+    """Raise unless the offsets of these partitions, given with their topics' ids, may be committed."""
+    if isinstance(group, ConsumerGroup):
+        _check_consumer(group, committer, places)
+    else:
+        _check_classic(group, committer)
+
+
+def check_offset_fetch(group: Group | None, member_id: str | None, member_epoch: int) -> None:
+    """Raise unless the offsets may be fetched; only members of consumer groups have to say who they are."""
+    if isinstance(group, ConsumerGroup):
+        check_fetch(group, member_id, member_epoch)
+
+
+def _check_consumer(group: ConsumerGroup, committer: Committer, places: Mapping[TopicPartition, bytes]) -> None:
+    if committer is ANYBODY:  # in this process, where it is known that no member is disturbed
+        return
+    try:
+        check = commit_check(
+            *(group, committer.member_id, committer.instance_id, committer.generation),
+            version=committer.version,
+            is_transactional=committer.is_transactional,
+        )
+        for place, topic_id in places.items():
+            check.check(place, topic_id)
+    except RequestError as error:
+        if error.code == ErrorCode.STALE_MEMBER_EPOCH and committer.is_transactional:
+            raise RequestError(ErrorCode.ILLEGAL_GENERATION) from None
+        raise
+
+
+def _check_classic(group: ClassicGroup | None, committer: Committer) -> None:
     generation = committer.generation
     if group is None:
         if generation >= 0:
@@ -49,36 +82,33 @@ def check_commit(group: ClassicGroup | None, committer: Committer) -> None:
         raise RequestError(ErrorCode.REBALANCE_IN_PROGRESS)
 
 
-def check_offset_deletion(group: ClassicGroup | None) -> None:
+def check_offset_deletion(group: Group | None) -> None:
     """Raise unless single offsets of the group may be deleted."""
     if group is None:
         raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND)
-    if group.state is not ClassicState.EMPTY and not group.uses_consumer_protocol:
+    if isinstance(group, ClassicGroup) and not is_empty(group) and not group.uses_consumer_protocol:
         raise RequestError(ErrorCode.NON_EMPTY_GROUP)
 
 
-def check_deletion(group: ClassicGroup | None) -> None:
+def check_deletion(group: Group | None) -> None:
     """Raise unless the group may be deleted."""
     if group is None:
         raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND)
-    if group.state is not ClassicState.EMPTY:
+    if not is_empty(group):
         raise RequestError(ErrorCode.NON_EMPTY_GROUP)
 
 
 def expired(
-    group: ClassicGroup, offsets: GroupOffsets, pending: Collection[TopicPartition], now_ms: int, retention_ms: int
+    group: Group, offsets: GroupOffsets, pending: Collection[TopicPartition], now_ms: int, retention_ms: int
 ) -> list[TopicPartition]:
     """The partitions whose offsets have been kept long enough.
 
     Offsets of a group with members are kept, unless nobody subscribes to their topic any more. The time counts from the
     moment the group became empty or, if it never had members or still has some, from the commit.
     """
-    is_stable_consumer = group.uses_consumer_protocol and group.subscribed_topics is not None
-    if group.state is not ClassicState.EMPTY and not (is_stable_consumer and group.state is ClassicState.STABLE):
+    since_ms = NO_TIMESTAMP if isinstance(group, ConsumerGroup) else _unused_since(group)
+    if since_ms is None:
         return []
-    since_ms = NO_TIMESTAMP
-    if group.state is ClassicState.EMPTY and group.protocol_type is not None:
-        since_ms = group.state_since_ms
     return [
         partition
         for partition, committed in offsets.items()
@@ -86,6 +116,14 @@ def expired(
         and not group.is_subscribed_to(partition.topic)
         and _is_over(committed, since_ms, now_ms, retention_ms)
     ]
+
+
+def _unused_since(group: ClassicGroup) -> int | None:
+    """From when on offsets count as unused; NO_TIMESTAMP if from their commit on, None if they are in use."""
+    is_stable_consumer = group.uses_consumer_protocol and group.subscribed_topics is not None
+    if not is_empty(group) and not (is_stable_consumer and group.state is ClassicState.STABLE):
+        return None
+    return group.state_since_ms if is_empty(group) and group.protocol_type is not None else NO_TIMESTAMP
 
 
 def _is_over(committed: StoredOffset, since_ms: int, now_ms: int, retention_ms: int) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 from octavo.coordinator.errors import RequestError
-from octavo.coordinator.groups.classic.group import ClassicState
+from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicState
 from octavo.coordinator.groups.classic.transition import member_timer
-from octavo.coordinator.groups.commit_rules import ANYBODY, Committer, check_commit
+from octavo.coordinator.groups.commit_rules import ANYBODY, Committer, check_commit, check_offset_fetch
 from octavo.coordinator.groups.offsets import NO_TIMESTAMP, NO_TOPIC_ID, OffsetAndMetadata, StoredOffset
 from octavo.coordinator.groups.partition import GroupPartition
 from octavo.coordinator.groups.store import GroupStore
@@ -64,7 +64,7 @@ class CommittedOffsets:
         """
         refused = self._too_long(offsets)
         with self._store.using(group_id, create=True) as partition:
-            check_commit(partition.groups.get(group_id), committer)
+            check_commit(partition.groups.get(group_id), committer, _with_ids(offsets, refused, topic_ids))
             self._renew_session(partition, group_id, committer)
             now_ms = self._clock.time_ms()
             expire_ms = NO_TIMESTAMP if retention_ms == NO_RETENTION else now_ms + retention_ms
@@ -88,7 +88,8 @@ class CommittedOffsets:
         request). Returns the partitions that are left out because their metadata is too long."""
         refused = self._too_long(offsets)
         with self._store.using(group_id, create=True) as partition:
-            check_commit(partition.groups.get(group_id), committer._replace(is_transactional=True))
+            committer = committer._replace(is_transactional=True)
+            check_commit(partition.groups.get(group_id), committer, _with_ids(offsets, refused, topic_ids))
             wanted = _committed(offsets, refused, topic_ids, self._clock.time_ms(), NO_TIMESTAMP)
             if wanted:
                 first = self._append(partition, group_id, wanted, origin)
@@ -101,6 +102,7 @@ class CommittedOffsets:
     def fetch(self, group_id: str, member_id: str | None = None, member_epoch: int = -1) -> FetchedOffsets:
         """What a group has committed (an OffsetFetch request, perhaps of a member)."""
         with self._store.using(group_id) as partition:
+            check_offset_fetch(partition.groups.get(group_id), member_id, member_epoch)
             return FetchedOffsets(dict(partition.offsets.of(group_id)), partition.offsets.pending(group_id))
 
     def committed(
@@ -129,13 +131,19 @@ class CommittedOffsets:
 
     def _renew_session(self, partition: GroupPartition, group_id: str, committer: Committer) -> None:
         group = partition.groups.get(group_id)
-        if group is None or group.state not in (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
+        if not isinstance(group, ClassicGroup):
+            return
+        if group.state not in (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
             return
         member = group.members[committer.member_id]
         self._renew(group_id, member_timer(member.member_id), member.session_timeout_ms)
 
     def _too_long(self, offsets: NewOffsets) -> set[TopicPartition]:
         return {place for place, offset in offsets.items() if len(offset.metadata) > self._max_metadata}
+
+
+def _with_ids(offsets: NewOffsets, refused: set[TopicPartition], topic_ids: TopicIds) -> dict[TopicPartition, bytes]:
+    return {place: topic_ids.get(place.topic) or NO_TOPIC_ID for place in offsets if place not in refused}
 
 
 def _committed(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from octavo.coordinator.groups.admin import GroupAdmin
 from octavo.coordinator.groups.classic.config import ClassicConfig
 from octavo.coordinator.groups.committed import CommittedOffsets
+from octavo.coordinator.groups.consumers import GroupConsumers
 from octavo.coordinator.groups.driver import GroupDriver
+from octavo.coordinator.groups.local_members import LocalMembers
 from octavo.coordinator.groups.members import ClassicMembers
 from octavo.coordinator.groups.store import GroupStore
 from octavo.coordinator.internal_topics import consumer_offsets
@@ -16,9 +18,10 @@ _MINUTE_MS = 60_000
 
 
 class GroupCoordinator:
-    """Groups and their offsets: `members` join and leave, `offsets` are committed and fetched, `admin` does the rest.
+    """Groups and their offsets: `members` of classic groups and `consumers`, the members of consumer groups, join and
+    leave, also the `local` ones in this process; `offsets` are committed and fetched; `admin` does the rest.
 
-    Thread-safe. All three share one lock, and the state that is rebuilt from `__consumer_offsets`.
+    Thread-safe. All of them share one lock, and the state that is rebuilt from `__consumer_offsets`.
     """
 
     def __init__(self, log_manager: LogManager) -> None:
@@ -27,8 +30,10 @@ class GroupCoordinator:
         codec = Codec(config.offsets_topic_compression_codec)
         store = GroupStore(consumer_offsets(log_manager), clock, codec)
         classic = ClassicConfig.of(config)
-        driver = GroupDriver(store, environment, classic)
+        driver = GroupDriver(store, log_manager, classic)
         self.members = ClassicMembers(driver, classic)
+        self.consumers = GroupConsumers(store, driver, clock)
+        self.local = LocalMembers(self.consumers)
         self.offsets = CommittedOffsets(store, clock, config.offset_metadata_max_bytes, driver.set_timer)
         self.admin = GroupAdmin(store, clock, config.offsets_retention_minutes * _MINUTE_MS)
         self._scheduler = environment.scheduler

@@ -5,30 +5,29 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import NamedTuple, cast
+from typing import cast
 
 from octavo.coordinator.effects import CancelTimer, Effect, Reply, SetTimer, Write
 from octavo.coordinator.groups.classic import expiry
 from octavo.coordinator.groups.classic.config import ClassicConfig
-from octavo.coordinator.groups.partition import Group, GroupPartition
+from octavo.coordinator.groups.classic.group import ClassicGroup
+from octavo.coordinator.groups.consumer import leave
+from octavo.coordinator.groups.consumer.config import ConsumerGroupConfig
+from octavo.coordinator.groups.consumer.topics import OpenTopics, Topics
+from octavo.coordinator.groups.consumer.transition import View
+from octavo.coordinator.groups.kinds import Group, GroupOutcome
+from octavo.coordinator.groups.partition import GroupPartition
 from octavo.coordinator.groups.store import GroupStore, failure_code
 from octavo.coordinator.moment import Moment
 from octavo.coordinator.timers import Timers
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
-from octavo.storage.environment import Environment
+from octavo.storage.log_manager import LogManager
 
 _RETRY_MS = 1000
 _log = logging.getLogger(__name__)
 
 OnAnswer = Callable[[Row], None]  # called once, on any thread, with the row of the response
-
-
-class GroupOutcome(NamedTuple):
-    """What an event makes of a group of any kind, and the effects. Without a group there is none afterwards."""
-
-    group: Group | None
-    effects: list[Effect]
 
 
 Machine = Callable[[Group | None, Moment], GroupOutcome]
@@ -37,12 +36,24 @@ Machine = Callable[[Group | None, Moment], GroupOutcome]
 class GroupDriver:
     """Thread-safe. Answers are given through callbacks: perhaps at once, never under a lock."""
 
-    def __init__(self, store: GroupStore, environment: Environment, config: ClassicConfig) -> None:
+    def __init__(self, store: GroupStore, log_manager: LogManager, config: ClassicConfig) -> None:
+        environment = log_manager.environment
         self._store = store
         self._clock = environment.clock
         self._config = config
+        self._consumer_config = ConsumerGroupConfig.of(log_manager.broker_config)
+        self._topics = OpenTopics(log_manager)
         self._timers = Timers(environment.scheduler, self._clock, "group-timers", self._check_timers)
         store.on_load = self._loaded
+
+    @property
+    def topics(self) -> Topics:
+        """The topics as they are now."""
+        return self._topics.current
+
+    def view(self, now: Moment) -> View:
+        """What consumer groups see."""
+        return View(now, self.topics, self._consumer_config)
 
     def run(self, group_id: str, machine: Machine, answer: OnAnswer, *, create: bool = False) -> None:
         """Let an event happen. If its records cannot be written, nothing has happened, and the request fails."""
@@ -65,6 +76,8 @@ class GroupDriver:
         if writes:
             self._store.append(partition, writes)
         partition.adopt(group_id, group)
+        if group is None and partition.offsets.of(group_id):
+            partition.add_simple_groups([group_id])
         return self._carry_out(group_id, effects)
 
     def _carry_out(self, group_id: str, effects: list[Effect]) -> list[Reply]:
@@ -81,9 +94,19 @@ class GroupDriver:
     def _loaded(self, partition: GroupPartition) -> None:
         now = Moment.of(self._clock)
         for group_id, group in list(partition.groups.items()):
-            loaded = expiry.loaded(group, now, self._config)
-            partition.adopt(group_id, loaded.group)
-            self._carry_out(group_id, loaded.effects)
+            if isinstance(group, ClassicGroup):
+                loaded = expiry.loaded(group, now, self._config)
+                partition.adopt(group_id, loaded.group)
+                self._carry_out(group_id, loaded.effects)
+            else:
+                self._carry_out(group_id, leave.loaded(group, self.view(now)))
+
+    def check_timers(self) -> None:
+        """Let timers pass that are due, if no thread of the scheduler has done so yet."""
+        with self._store.lock:
+            is_due = self._timers.is_due
+        if is_due:
+            self._check_timers()
 
     def _check_timers(self) -> None:
         """Let the events of all timers happen that have passed. Runs on a thread of the scheduler."""
@@ -101,8 +124,10 @@ class GroupDriver:
 
     def _expired(self, timer: Hashable, group: Group | None, now: Moment) -> GroupOutcome:
         if group is None:
-            return GroupOutcome(None, [])
-        return GroupOutcome(*expiry.expired(group, timer, now, self._config))
+            return None, []
+        if isinstance(group, ClassicGroup):
+            return expiry.expired(group, timer, now, self._config)
+        return leave.expired(group, timer, self.view(now))
 
 
 def _send(replies: list[Reply]) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from octavo.coordinator.effects import Reply
 from octavo.coordinator.groups.classic import sessions, sync
 from octavo.coordinator.groups.classic.config import ClassicConfig
-from octavo.coordinator.groups.classic.join import Caller, JoinRequest, join
-from octavo.coordinator.groups.driver import GroupDriver, GroupOutcome, Machine, OnAnswer
-from octavo.coordinator.groups.partition import Group
+from octavo.coordinator.groups.classic.group import ClassicGroup
+from octavo.coordinator.groups.classic.join import Caller, JoinRequest, join, refused
+from octavo.coordinator.groups.consumer.group import ConsumerGroup
+from octavo.coordinator.groups.consumer.leave import leave_members
+from octavo.coordinator.groups.driver import GroupDriver, Machine, OnAnswer
+from octavo.coordinator.groups.kinds import Group, GroupOutcome, is_empty, removal
 from octavo.coordinator.moment import Moment
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
@@ -21,11 +24,16 @@ class ClassicMembers:
         self._config = config
 
     def join(self, body: Row, caller: Caller, answer: OnAnswer) -> None:
-        """A JoinGroup request."""
+        """A JoinGroup request. A consumer group without members becomes a classic one."""
         request = JoinRequest(body, caller, answer, self._config)
 
         def machine(group: Group | None, now: Moment) -> GroupOutcome:
-            return GroupOutcome(*join(group, request, now))
+            if not isinstance(group, ConsumerGroup):
+                return join(group, request, now)
+            if not is_empty(group):
+                return group, [Reply(answer, refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))]
+            outcome = join(None, request, now)
+            return (group if outcome.group is None else outcome.group), [*removal(group), *outcome.effects]
 
         self._driver.run(body["groupId"], machine, answer, create=bool(body["groupId"]))
 
@@ -33,7 +41,7 @@ class ClassicMembers:
         """A SyncGroup request."""
 
         def machine(group: Group | None, now: Moment) -> GroupOutcome:
-            return _unknown(answer) if group is None else GroupOutcome(*sync.sync(group, body, answer, now))
+            return sync.sync(group, body, answer, now) if isinstance(group, ClassicGroup) else _unknown(group, answer)
 
         self._run(body["groupId"], machine, answer)
 
@@ -41,7 +49,9 @@ class ClassicMembers:
         """A Heartbeat request."""
 
         def machine(group: Group | None, now: Moment) -> GroupOutcome:
-            return _unknown(answer) if group is None else GroupOutcome(*sessions.heartbeat(group, body, answer, now))
+            if isinstance(group, ClassicGroup):
+                return sessions.heartbeat(group, body, answer, now)
+            return _unknown(group, answer)
 
         self._run(body["groupId"], machine, answer)
 
@@ -49,10 +59,12 @@ class ClassicMembers:
         """A LeaveGroup request."""
 
         def machine(group: Group | None, now: Moment) -> GroupOutcome:
+            if isinstance(group, ClassicGroup):
+                return sessions.leave(group, members, answer, now, self._config)
             if group is not None:
-                return GroupOutcome(*sessions.leave(group, members, answer, now, self._config))
+                return leave_members(group, members, answer, self._driver.view(now))
             unknown = [sessions.left(row, ErrorCode.UNKNOWN_MEMBER_ID) for row in members]
-            return GroupOutcome(None, [Reply(answer, {"members": unknown})])
+            return None, [Reply(answer, {"members": unknown})]
 
         self._run(group_id, machine, answer)
 
@@ -63,5 +75,5 @@ class ClassicMembers:
             answer({"errorCode": ErrorCode.INVALID_GROUP_ID})
 
 
-def _unknown(answer: OnAnswer) -> GroupOutcome:
-    return GroupOutcome(None, [Reply(answer, {"errorCode": ErrorCode.UNKNOWN_MEMBER_ID})])
+def _unknown(group: Group | None, answer: OnAnswer) -> GroupOutcome:
+    return group, [Reply(answer, {"errorCode": ErrorCode.UNKNOWN_MEMBER_ID})]

@@ -6,16 +6,19 @@ from collections.abc import Iterable
 
 from octavo.coordinator.groups.classic.group import ClassicGroup
 from octavo.coordinator.groups.classic.records import group_of
+from octavo.coordinator.groups.consumer.group import ConsumerGroup
+from octavo.coordinator.groups.consumer.records import CONSUMER_GROUP_RECORDS
+from octavo.coordinator.groups.consumer.replay import replay as replay_consumer_group
+from octavo.coordinator.groups.kinds import Group
 from octavo.coordinator.groups.offsets import OFFSET_RECORDS, Offsets, StoredOffset
 from octavo.coordinator.groups.replay import ReplayedRecord, replay
 from octavo.errors import CorruptionError
 from octavo.format.messages.consumer_offsets import GROUP_METADATA, decode_consumer_offsets_record
+from octavo.format.messages.records import RecordType
 from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition
 from octavo.kernels.layout import NO_PRODUCER_ID
 from octavo.storage.partition_log import PartitionLog
-
-Group = ClassicGroup
 
 
 class GroupPartition:
@@ -78,8 +81,21 @@ class GroupPartition:
         value = None if decoded.value is None else decoded.value.data
         if kind.id in OFFSET_RECORDS:
             self._apply_offset(record, key, value)
-        elif kind is GROUP_METADATA and not (self.is_live and key["group"] in self.groups):
-            self.adopt(key["group"], None if value is None else group_of(key["group"], value))
+        elif kind is GROUP_METADATA or kind.id in CONSUMER_GROUP_RECORDS:
+            self._apply_group(kind, key, value)
+
+    def _apply_group(self, kind: RecordType, key: Row, value: Row | None) -> None:
+        """A tombstone removes a group of its own kind only: after it, the group may have become one of the other."""
+        is_classic = kind is GROUP_METADATA
+        group_id = key["group" if is_classic else "groupId"]
+        known = self.groups.get(group_id)
+        if (self.is_live and known is not None) or (value is None and isinstance(known, ConsumerGroup) is is_classic):
+            return
+        if is_classic:
+            self.adopt(group_id, None if value is None else group_of(group_id, value))
+        else:
+            consumers = known if isinstance(known, ConsumerGroup) else None
+            self.adopt(group_id, replay_consumer_group(consumers, kind.id, key, value))
 
     def _apply_offset(self, record: ReplayedRecord, key: Row, value: Row | None) -> None:
         group_id, partition = key["group"], TopicPartition(key["topic"], key["partition"])

@@ -39,6 +39,7 @@ class GroupStore:
         self._clock = clock
         self._codec = codec
         self._partitions: dict[TopicPartition, GroupPartition] = {}
+        self._nowhere = GroupPartition()  # holds groups of members in this process while there is no topic
         self.lock = threading.RLock()
         self.on_load: Callable[[GroupPartition], None] = lambda partition: None
 
@@ -51,7 +52,8 @@ class GroupStore:
 
     @contextmanager
     def using(self, group_id: str, *, create: bool = False) -> Iterator[GroupPartition]:
-        """The partition that holds a group, locked; if there is no topic and none is to be created, an empty one."""
+        """The partition that holds a group, locked; if there is no topic and none is to be created, one without a
+        log."""
         place = self.place_of(group_id) if create else self._topic.partition_of(group_id)
         with self.using_place(place) as partition:
             yield partition
@@ -60,7 +62,8 @@ class GroupStore:
     def using_place(self, place: TopicPartition | None) -> Iterator[GroupPartition]:
         """A partition, locked. It is read before the lock is taken, since that may take long."""
         if place is None:
-            yield GroupPartition()
+            with self.lock:
+                yield self._nowhere
             return
         unread = None
         if place not in self._partitions:
@@ -74,9 +77,15 @@ class GroupStore:
                 partition = self._partitions[place] = unread
                 partition.is_live = True
                 self.on_load(partition)
+                self._settle(place, partition)
             else:
                 partition.catch_up()
             yield partition
+
+    def _settle(self, place: TopicPartition, partition: GroupPartition) -> None:
+        """Move the groups here that were formed while there was no topic."""
+        for group_id in [one for one in self._nowhere.groups if self._topic.partition_of(one) == place]:
+            partition.adopt(group_id, self._nowhere.groups.pop(group_id))
 
     def places(self) -> list[TopicPartition]:
         """The partitions in these log directories."""

@@ -31,7 +31,7 @@ class Markers:
         self._clock = log_manager.environment.clock
 
     def write(self, prepared: TransactionMetadata, topic_partition: TopicPartition, coordinator_epoch: int) -> None:
-        """End a decided transaction in a partition (what a broker does for WriteTxnMarkers).
+        """End a decided transaction in a partition.
 
         A power loss takes the ends of logs unevenly. If it took more of `__transaction_state`, the partition has moved
         on to a later epoch: as for Kafka's coordinator, the transaction is over there. If it took more of the

@@ -42,6 +42,10 @@ class TransactionStates:
     def has_log(self) -> bool:
         return self._log.has_topic
 
+    def create_log(self) -> None:
+        """Create `__transaction_state`, unless it exists."""
+        self._log.create()
+
     def all(self) -> list[TransactionMetadata]:
         return list(self._known.values())
 
@@ -57,7 +61,7 @@ class TransactionStates:
 
     def create(self, transactional_id: str, timeout_ms: int) -> TransactionMetadata:
         """The state from which a new id is initialized; it is not written."""
-        self._log.create()  # this creates the directory in which producer ids are stored
+        self.create_log()  # also the directory in which producer ids are stored
         return TransactionMetadata(transactional_id, self._ids.allocate(), NO_PRODUCER_EPOCH, timeout_ms)
 
     def write(self, metadata: TransactionMetadata) -> TransactionMetadata:

@@ -8,6 +8,7 @@ from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.config import ConsumerGroupConfig
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, Member
 from octavo.coordinator.groups.consumer.topics import TopicIdPartition, Topics
+from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE
 from octavo.format.messages.schema import Row
 
 _CLASSIC, _CONSUMER = 0, 1
@@ -49,4 +50,14 @@ def _assignment(partitions: Iterable[TopicIdPartition], topics: Topics) -> Row:
             for topic_id, numbers in records.grouped(partitions).items()
             if topic_id in topics.by_id
         ]
+    }
+
+
+def listed(group: ConsumerGroup) -> Row:
+    """A group of ListGroups."""
+    return {
+        "groupId": group.group_id,
+        "protocolType": PROTOCOL_TYPE,
+        "groupState": group.state.value,
+        "groupType": "consumer",
     }

@@ -145,6 +145,9 @@ class ConsumerGroup:
     def has_local_members(self) -> bool:
         return any(member.is_local for member in self.members.values())
 
+    def is_subscribed_to(self, topic: str) -> bool:
+        return topic in self.subscribed_topics
+
     def topics_of(self, member: Member) -> frozenset[str]:
         """What a member is subscribed to, by name or by an expression that has been resolved."""
         found = self.regexes.get(member.regex) if member.regex else None

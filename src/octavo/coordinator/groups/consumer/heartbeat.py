@@ -40,6 +40,8 @@ def _heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> O
     _check_size(group, request.body["memberId"], view)
     change = Transition(group, view)
     known = _member(change, request, request.body["memberId"] or _new_id())
+    if known.is_local is not request.is_local and known.member_id in group.members:
+        raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {known.member_id} is in the coordinator's process.")
     member = _updated(known, request)
     if member != known or member.member_id not in change.group.members:
         change.put(member)
@@ -162,7 +164,7 @@ def _update_epoch(change: Transition, is_changed: bool) -> None:
 
 def _may_assign(group: ConsumerGroup, request: Heartbeat, view: View) -> bool:
     """Whether the last assignment was long enough ago. Members in this process do not wait."""
-    if request.session_timeout_ms is not None or not group.assignment_time_ms:
+    if request.is_local or not group.assignment_time_ms:
         return True
     interval_ms = view.config.assignment_interval_ms
     return not interval_ms or view.now.time_ms >= group.assignment_time_ms + interval_ms

@@ -11,6 +11,7 @@ from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.group import AWAY, ConsumerGroup, Member, MemberState, Outcome
 from octavo.coordinator.groups.consumer.request import Heartbeat
 from octavo.coordinator.groups.consumer.transition import Transition, View, rebalance_timer, session_timer
+from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 
@@ -24,6 +25,8 @@ def leave(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Outcom
         member = group.member(body["memberId"])
     else:
         member = group.static_member(instance_id, body["memberId"])
+    if member.is_local is not request.is_local:
+        raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member.member_id} is in the coordinator's process.")
     if instance_id is not None and request.epoch == AWAY:
         # Its successor has another member id, so to that one the partitions were always assigned.
         assigned = dict.fromkeys(member.assigned, 0)
@@ -32,6 +35,27 @@ def leave(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Outcom
     else:
         remove(change, member)
     change.reply(request.token, {"memberId": body["memberId"], "memberEpoch": request.epoch})
+    return change.outcome
+
+
+def leave_members(group: ConsumerGroup, rows: list[Row], token: Hashable, view: View) -> Outcome:
+    """A LeaveGroup request: an administrator removes members, by their member ids or their instance ids."""
+    change, answers, leaving = Transition(group, view), [], dict[str, Member]()
+    for row in rows:
+        member_id, instance_id = row["memberId"], row["groupInstanceId"]
+        answer = {"memberId": member_id, "groupInstanceId": instance_id}
+        try:
+            if instance_id is None:
+                member = group.member(member_id)
+            else:
+                member = group.static_member(instance_id, member_id or group.static_members.get(instance_id, ""))
+            leaving[member.member_id] = member
+        except RequestError as error:
+            answer["errorCode"] = error.code
+        answers.append(answer)
+    if leaving:
+        remove(change, *leaving.values())
+    change.reply(token, {"members": answers})
     return change.outcome
 
 

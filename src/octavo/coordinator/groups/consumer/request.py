@@ -36,6 +36,10 @@ class Heartbeat(NamedTuple):
     session_timeout_ms: int | None = None
 
     @property
+    def is_local(self) -> bool:
+        return self.session_timeout_ms is not None
+
+    @property
     def epoch(self) -> int:
         epoch: int = self.body["memberEpoch"]
         return epoch
@@ -75,7 +79,7 @@ def check(request: Heartbeat, config: ConsumerGroupConfig) -> None:
             raise _invalid("InstanceId can't be null.")
     elif request.epoch < AWAY:
         raise _invalid("MemberEpoch is invalid.")
-    assignor, known = body["serverAssignor"], config.assignors if request.session_timeout_ms is None else ASSIGNORS
+    assignor, known = body["serverAssignor"], ASSIGNORS if request.is_local else config.assignors
     if assignor is not None and assignor not in known:
         raise RequestError(
             ErrorCode.UNSUPPORTED_ASSIGNOR,

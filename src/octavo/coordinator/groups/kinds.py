@@ -1,0 +1,33 @@
+"""The two kinds of groups: what the coordinator needs to know of a group, whichever kind it is."""
+
+from __future__ import annotations
+
+from octavo.coordinator.effects import Effect, Write
+from octavo.coordinator.groups.classic import describe as classic
+from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicState
+from octavo.coordinator.groups.classic.records import tombstone
+from octavo.coordinator.groups.consumer import describe as consumer
+from octavo.coordinator.groups.consumer.group import ConsumerGroup, State
+from octavo.coordinator.groups.consumer.records import tombstones
+from octavo.format.messages.schema import Row
+
+Group = ClassicGroup | ConsumerGroup
+# What an event makes of a group of any kind, and the effects. Without a group there is none afterwards.
+GroupOutcome = tuple[Group | None, list[Effect]]
+
+
+def is_empty(group: Group) -> bool:
+    """Whether the group has no members."""
+    return group.state in (ClassicState.EMPTY, State.EMPTY)
+
+
+def listed(group: Group) -> Row:
+    """A group of ListGroups."""
+    return classic.listed(group) if isinstance(group, ClassicGroup) else consumer.listed(group)
+
+
+def removal(group: Group) -> list[Write]:
+    """The records that remove a group, if there are any of it."""
+    if isinstance(group, ClassicGroup):
+        return [tombstone(group.group_id)]
+    return tombstones(group) if group.is_written else []
