@@ -86,11 +86,12 @@ start_broker() { # KEY=VALUE...: a broker with these configs on a fresh director
     mkdir -p "$folder"
     printf '%s\n' offsets.topic.replication.factor=1 transaction.state.log.replication.factor=1 \
         transaction.state.log.min.isr=1 "$@" >"$folder/server.properties"
+    local listeners=PLAINTEXT://127.0.0.1:$port
+    [[ $against == octavo ]] || listeners=$listeners,CONTROLLER://127.0.0.1:$controller
+    printf '%s\n' "listeners=$listeners" "advertised.listeners=$listeners" >>"$folder/server.properties"
     if [[ $against == kafka ]]; then
         printf '%s\n' process.roles=broker,controller node.id=0 "log.dirs=$folder/logs" \
             share.coordinator.state.topic.replication.factor=1 share.coordinator.state.topic.min.isr=1 \
-            "listeners=PLAINTEXT://127.0.0.1:$port,CONTROLLER://127.0.0.1:$controller" \
-            "advertised.listeners=PLAINTEXT://127.0.0.1:$port,CONTROLLER://127.0.0.1:$controller" \
             "controller.quorum.bootstrap.servers=127.0.0.1:$controller" controller.listener.names=CONTROLLER \
             >>"$folder/server.properties"
         run_class "$kafka_jars" kafka.tools.StorageTool format -t octavo-compat-cluster0 \
@@ -100,7 +101,7 @@ start_broker() { # KEY=VALUE...: a broker with these configs on a fresh director
     else
         mkdir "$folder/logs" # the suites expect node 0
         printf '%s\n' version=1 node.id=0 cluster.id=octavo-compat-cluster0 >"$folder/logs/meta.properties"
-        PYTHONPATH=$root/src "$python" -m octavo broker "$folder/logs" --listen "127.0.0.1:$port" \
+        PYTHONPATH=$root/src "$python" -m octavo broker "$folder/logs" \
             --config-file "$folder/server.properties" >"$folder/log" 2>&1 &
     fi
     broker_pids+=($!)
