@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from octavo.coordinator.transactions import machine
-from octavo.coordinator.transactions.machine import Identity, Moment, Outcome
+from octavo.coordinator.transactions.machine import Identity, Supplies, Outcome
 from octavo.coordinator.transactions.metadata import VERSION_1, VERSION_2, TransactionMetadata
 from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
@@ -16,7 +16,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 PID, NEW_PID, NOW = 7, 99, 1000
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
-MOMENT = Moment(NOW, lambda: NEW_PID)
+MOMENT = Supplies(NOW, lambda: NEW_PID)
 ME = Identity(PID, 5)
 BEFORE = Identity(PID, 4)
 AFTER = Identity(PID, 6)
@@ -60,7 +60,7 @@ V1_ENDS = {
 @pytest.mark.parametrize(("status", "commit"), V1_ENDS)
 def test_end_v1(status: TransactionStatus, commit: bool) -> None:
     def end(by: Identity) -> object:
-        return shown(machine.end_v1(state(status), by, commit=commit, moment=MOMENT))
+        return shown(machine.end_v1(state(status), by, commit=commit, supplies=MOMENT))
 
     assert end(ME) == V1_ENDS[status, commit]
     assert end(BEFORE) is end(AFTER) is FENCED
@@ -88,7 +88,7 @@ V2_ENDS = {
 @pytest.mark.parametrize(("status", "commit"), V2_ENDS)
 def test_end_v2(status: TransactionStatus, commit: bool) -> None:
     def end(by: Identity) -> object:
-        return shown(machine.end_v2(state(status), by, commit=commit, moment=MOMENT))
+        return shown(machine.end_v2(state(status), by, commit=commit, supplies=MOMENT))
 
     assert (end(ME), end(BEFORE)) == V2_ENDS[status, commit]
     assert end(AFTER) is FENCED
@@ -98,22 +98,22 @@ def test_end_v2(status: TransactionStatus, commit: bool) -> None:
 @pytest.mark.parametrize("status", [EMPTY, COMPLETE_COMMIT, COMPLETE_ABORT])
 def test_the_end_of_no_transaction_starts_and_ends_now(status: TransactionStatus) -> None:
     """Kafka cannot load an end without a start."""
-    ended = machine.end_v2(state(status, start_ms=-1), ME, commit=False, moment=MOMENT)
+    ended = machine.end_v2(state(status, start_ms=-1), ME, commit=False, supplies=MOMENT)
     assert isinstance(ended, TransactionMetadata)
     assert (ended.start_ms, ended.last_update_ms, ended.partitions) == (NOW, NOW, frozenset())
 
 
 def test_the_last_epoch_in_v2() -> None:
     known = state(ONGOING, epoch=32766)
-    ended = machine.end_v2(known, Identity(PID, 32766), commit=True, moment=MOMENT)
+    ended = machine.end_v2(known, Identity(PID, 32766), commit=True, supplies=MOMENT)
     assert isinstance(ended, TransactionMetadata)
     assert (ended.producer_id, ended.epoch, ended.next_producer_id) == (PID, 32767, NEW_PID)
     assert machine.next_identity(ended) == (NEW_PID, 0)
     done = machine.complete(ended, MOMENT)
     assert (done.producer_id, done.epoch, done.previous_producer_id, done.next_producer_id) == (NEW_PID, 0, PID, -1)
     for commit, expected in ((True, DONE), (False, WRONG)):
-        assert machine.end_v2(done, Identity(PID, 32766), commit=commit, moment=MOMENT) is expected
-    assert machine.end_v2(done, Identity(PID, 32765), commit=True, moment=MOMENT) is WHO
+        assert machine.end_v2(done, Identity(PID, 32766), commit=commit, supplies=MOMENT) is expected
+    assert machine.end_v2(done, Identity(PID, 32765), commit=True, supplies=MOMENT) is WHO
 
 
 def test_a_decision_of_an_earlier_octavo_gets_its_new_id_late() -> None:

@@ -81,7 +81,7 @@ class TransactionCoordinator:
                 known = self.states.create(transactional_id, timeout_ms)
             elif not known.is_prepared:
                 known = self.states.caught_up(known)
-            outcome = machine.initialize(known, timeout_ms, expected, self.states.moment)
+            outcome = machine.initialize(known, timeout_ms, expected, self.states.supplies)
             if isinstance(outcome, ErrorCode):
                 return ProducerAnswer(outcome)
             self.states.write(outcome)
@@ -96,7 +96,7 @@ class TransactionCoordinator:
         """Add partitions to the transaction, which begins with the first ones (AddPartitionsToTxn)."""
 
         def add(known: TransactionMetadata) -> machine.Outcome:
-            return machine.add_partitions(known, by, partitions, version, self.states.moment.now_ms)
+            return machine.add_partitions(known, by, partitions, version, self.states.supplies.now_ms)
 
         return _answer(lambda: self._change(transactional_id, add)).error
 
@@ -121,7 +121,7 @@ class TransactionCoordinator:
 
         def decide(known: TransactionMetadata) -> machine.Outcome:
             end = machine.end_v2 if version >= VERSION_2 else machine.end_v1
-            return end(known, by, commit=commit, moment=self.states.moment)
+            return end(known, by, commit=commit, supplies=self.states.supplies)
 
         answer = _answer(lambda: self._change(transactional_id, decide))
         return answer if version >= VERSION_2 else ProducerAnswer(answer.error)
@@ -160,13 +160,13 @@ class TransactionCoordinator:
         """
         with self.lock:
             self.states.read_all()
-            moment = self.states.moment
+            supplies = self.states.supplies
             for known in self.states.all():
                 try:
-                    if known.is_late(moment.now_ms):
+                    if known.is_late(supplies.now_ms):
                         self._takeovers[known.transactional_id] += 1
                         late = self.states.caught_up(known)
-                        self.states.complete(self.states.write(machine.decide(late, commit=False, moment=moment)))
+                        self.states.complete(self.states.write(machine.decide(late, commit=False, supplies=supplies)))
                     elif known.is_prepared:
                         self.states.adopt(self.states.complete(known))
                 except Exception as error:
@@ -175,7 +175,7 @@ class TransactionCoordinator:
     def expire(self) -> None:
         """Forget the ids that were not used for transactional.id.expiration.ms."""
         with self.lock:
-            until_ms = self.states.moment.now_ms - self._config.transactional_id_expiration_ms
+            until_ms = self.states.supplies.now_ms - self._config.transactional_id_expiration_ms
             for known in self.states.all():
                 if known.can_expire and known.last_update_ms <= until_ms:
                     self.states.forget(known.transactional_id)

@@ -36,14 +36,14 @@ class Identity(NamedTuple):
 NOBODY = Identity(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 
 
-class Moment(NamedTuple):
+class Supplies(NamedTuple):
     """What a transition needs from outside: the time, and new producer ids."""
 
     now_ms: int
     new_id: NewId
 
 
-def initialize(known: TransactionMetadata, timeout_ms: int, expected: Identity | None, moment: Moment) -> Outcome:
+def initialize(known: TransactionMetadata, timeout_ms: int, expected: Identity | None, supplies: Supplies) -> Outcome:
     """InitProducerId: the next epoch, or a new producer id if there is none.
 
     An open transaction is aborted first (PREPARE_ABORT): its producer is fenced, and the client has to ask again.
@@ -53,16 +53,16 @@ def initialize(known: TransactionMetadata, timeout_ms: int, expected: Identity |
     if known.is_prepared:
         return ErrorCode.CONCURRENT_TRANSACTIONS
     if known.is_ongoing:
-        return decide(known, commit=False, moment=moment)
+        return decide(known, commit=False, supplies=supplies)
     begun = replace(
-        _moved(known, TransactionStatus.EMPTY, moment.now_ms),
+        _moved(known, TransactionStatus.EMPTY, supplies.now_ms),
         timeout_ms=timeout_ms,
         partitions=frozenset(),
         start_ms=NO_TIMESTAMP,
     )
     if known.is_exhausted and (expected is None or expected.epoch == known.epoch):
         last_epoch = NO_PRODUCER_EPOCH if expected is None else known.epoch
-        return replace(begun, producer_id=moment.new_id(), epoch=0, last_epoch=last_epoch)
+        return replace(begun, producer_id=supplies.new_id(), epoch=0, last_epoch=last_epoch)
     if known.is_exhausted:
         return ErrorCode.UNKNOWN_SERVER_ERROR  # as Kafka answers
     if expected is None:
@@ -100,21 +100,21 @@ def verify(known: TransactionMetadata, by: Identity) -> ErrorCode:
     return ErrorCode.CONCURRENT_TRANSACTIONS if known.is_prepared else ErrorCode.NONE
 
 
-def end_v1(known: TransactionMetadata, by: Identity, *, commit: bool, moment: Moment) -> Outcome:
+def end_v1(known: TransactionMetadata, by: Identity, *, commit: bool, supplies: Supplies) -> Outcome:
     """EndTxn up to version 4: the epoch stays, so a repeated request cannot be told from a new one."""
     if known.producer_id != by.producer_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if known.epoch != by.epoch:
         return ErrorCode.PRODUCER_FENCED
     if known.is_ongoing:
-        decided = _moved(known, _prepared(commit=commit), moment.now_ms)
+        decided = _moved(known, _prepared(commit=commit), supplies.now_ms)
         return replace(decided, version=VERSION_1, next_producer_id=NO_PRODUCER_ID)
     if known.status is TransactionStatus.EMPTY or known.is_commit is not commit:
         return ErrorCode.INVALID_TXN_STATE
     return ErrorCode.CONCURRENT_TRANSACTIONS if known.is_prepared else ErrorCode.NONE
 
 
-def end_v2(known: TransactionMetadata, by: Identity, *, commit: bool, moment: Moment) -> Outcome:
+def end_v2(known: TransactionMetadata, by: Identity, *, commit: bool, supplies: Supplies) -> Outcome:
     """EndTxn from version 5 on: every end begins a new epoch, which shows whether a request is sent again."""
     is_overflow = known.previous_producer_id == by.producer_id and by.epoch == MAX_EPOCH - 1 and known.epoch == 0
     is_retry = is_overflow or known.epoch == by.epoch + 1
@@ -129,7 +129,7 @@ def end_v2(known: TransactionMetadata, by: Identity, *, commit: bool, moment: Mo
     if not is_valid:
         return ErrorCode.PRODUCER_FENCED
     if known.is_ongoing:
-        return decide(known, commit=commit, moment=moment)
+        return decide(known, commit=commit, supplies=supplies)
     if known.is_prepared:
         is_same = known.is_commit is commit
         return ErrorCode.CONCURRENT_TRANSACTIONS if is_same else ErrorCode.INVALID_TXN_STATE
@@ -137,28 +137,28 @@ def end_v2(known: TransactionMetadata, by: Identity, *, commit: bool, moment: Mo
         return ErrorCode.NONE if known.is_commit is commit else ErrorCode.INVALID_TXN_STATE
     if commit:
         return ErrorCode.INVALID_TXN_STATE
-    return replace(decide(known, commit=False, moment=moment), start_ms=moment.now_ms)
+    return replace(decide(known, commit=False, supplies=supplies), start_ms=supplies.now_ms)
 
 
-def decide(known: TransactionMetadata, *, commit: bool, moment: Moment) -> TransactionMetadata:
+def decide(known: TransactionMetadata, *, commit: bool, supplies: Supplies) -> TransactionMetadata:
     """Decide how the transaction ends, in the next epoch. The last epoch of a producer id is only used for this."""
     return replace(
-        _moved(known, _prepared(commit=commit), moment.now_ms),
+        _moved(known, _prepared(commit=commit), supplies.now_ms),
         epoch=min(known.epoch + 1, MAX_EPOCH),
         last_epoch=known.epoch,
-        next_producer_id=moment.new_id() if known.is_exhausted else NO_PRODUCER_ID,
+        next_producer_id=supplies.new_id() if known.is_exhausted else NO_PRODUCER_ID,
         version=VERSION_2,
     )
 
 
-def complete(prepared: TransactionMetadata, moment: Moment) -> TransactionMetadata:
+def complete(prepared: TransactionMetadata, supplies: Supplies) -> TransactionMetadata:
     """All partitions have their marker."""
     status = TransactionStatus.COMPLETE_COMMIT if prepared.is_commit else TransactionStatus.COMPLETE_ABORT
-    done = replace(_moved(prepared, status, moment.now_ms), partitions=frozenset(), next_producer_id=NO_PRODUCER_ID)
+    done = replace(_moved(prepared, status, supplies.now_ms), partitions=frozenset(), next_producer_id=NO_PRODUCER_ID)
     if prepared.next_producer_id != NO_PRODUCER_ID:
         return replace(done, producer_id=prepared.next_producer_id, epoch=0)
     if prepared.epoch == MAX_EPOCH:  # decided by an earlier Octavo, which chose the next id only here
-        return replace(done, producer_id=moment.new_id(), epoch=0)
+        return replace(done, producer_id=supplies.new_id(), epoch=0)
     return done
 
 

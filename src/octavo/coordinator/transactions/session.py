@@ -30,7 +30,7 @@ class Session:
         with self._coordinator.lock:
             known = self._states.complete(self._checked())
             if known.is_ongoing:
-                aborted = machine.decide(known, commit=False, moment=self._states.moment)
+                aborted = machine.decide(known, commit=False, supplies=self._states.supplies)
                 known = self._states.complete(self._states.write(aborted))
             self.metadata = known
 
@@ -47,7 +47,7 @@ class Session:
             if not self._is_current(known):
                 raise self._ended(known)
             partitions = frozenset((topic_partition,))
-            now_ms = self._states.moment.now_ms
+            now_ms = self._states.supplies.now_ms
             outcome = machine.add_partitions(known, machine.next_identity(known), partitions, VERSION_2, now_ms)
             self.metadata = self._states.write(outcome) if isinstance(outcome, TransactionMetadata) else known
 
@@ -59,7 +59,7 @@ class Session:
         with self._coordinator.lock:
             known = self._checked()
             if known.is_ongoing:
-                known = self._states.write(machine.decide(known, commit=commit, moment=self._states.moment))
+                known = self._states.write(machine.decide(known, commit=commit, supplies=self._states.supplies))
             known = self._states.complete(known)
             was_ended = not self._is_current(known)
             self.metadata = known

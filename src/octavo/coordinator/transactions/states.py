@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from octavo.coordinator.transactions import machine
 from octavo.coordinator.transactions.log import TransactionLog
-from octavo.coordinator.transactions.machine import Identity, Moment
+from octavo.coordinator.transactions.machine import Identity, Supplies
 from octavo.coordinator.transactions.markers import Markers
 from octavo.coordinator.transactions.metadata import TransactionMetadata
 from octavo.coordinator.transactions.producer_ids import ProducerIds
@@ -35,8 +35,8 @@ class TransactionStates:
         self.lock = threading.RLock()
 
     @property
-    def moment(self) -> Moment:
-        return Moment(self._clock.time_ms(), self._ids.allocate)
+    def supplies(self) -> Supplies:
+        return Supplies(self._clock.time_ms(), self._ids.allocate)
 
     @property
     def has_log(self) -> bool:
@@ -89,7 +89,7 @@ class TransactionStates:
             return known
         try:
             self._write_markers(known)
-            return self.write(machine.complete(self._known[known.transactional_id], self.moment))
+            return self.write(machine.complete(self._known[known.transactional_id], self.supplies))
         except Exception as error:
             decision = "committed" if known.is_commit else "aborted"
             told = f"its transaction is decided and will be {decision}, but that cannot be completed now: {error}"
