@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from octavo.coordinator.transactions import machine
-from octavo.coordinator.transactions.machine import Identity, Supplies, Outcome
+from octavo.coordinator.transactions.machine import Identity, Outcome, Supplies
 from octavo.coordinator.transactions.metadata import VERSION_1, VERSION_2, TransactionMetadata
 from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
