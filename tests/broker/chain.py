@@ -28,6 +28,7 @@ PARTITIONS = 3
 ABORTED = b"aborted "
 _GROUP, _CHECKERS = "chain", "check"
 _SECONDS = 30.0
+_IMPATIENT_SECONDS = 5.0  # librdkafka may wait this long for an answer that died with a broker
 _SETTINGS = {"reconnect.backoff.max.ms": 100, "retry.backoff.ms": 50, "log_level": 0}
 
 
@@ -152,9 +153,8 @@ class Chain:
             for message in reversed(records):
                 consumer.seek(TopicPartition("in", message.partition() or 0, message.offset() or 0))
             return
-        producer.send_offsets_to_transaction(
-            consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), _SECONDS
-        )
+        positions, member = consumer.position(consumer.assignment()), consumer.consumer_group_metadata()
+        producer.send_offsets_to_transaction(positions, member, _IMPATIENT_SECONDS)
         producer.commit_transaction(_SECONDS)
 
     def _committed(self) -> dict[int, int]:

@@ -18,7 +18,7 @@ from tests.broker.chain import ABORTED, PARTITIONS, Chain, Seen
 from tests.broker.served import Served
 
 KILLS = int(os.environ.get("OCTAVO_KILLS", "3"))
-_SECONDS = 120.0
+_SECONDS = 240.0
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
