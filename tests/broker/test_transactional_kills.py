@@ -14,7 +14,8 @@ from pathlib import Path
 from confluent_kafka import KafkaException, Producer
 
 import octavo
-from tests.broker.test_kills import PARTITIONS, Served
+from tests.broker.served import Served
+from tests.broker.test_kills import PARTITIONS
 
 KILLS = int(os.environ.get("OCTAVO_KILLS", "5"))
 _SECONDS = 60.0
@@ -71,8 +72,8 @@ def _retried(call: Callable[[], None]) -> None:
 
 
 def test_transactions_are_whole(tmp_path: Path) -> None:
-    served = Served(tmp_path / "logs")
-    workers = [Worker(served.address, name) for name in range(3)]
+    served = Served(tmp_path / "logs", configs={"num.partitions": str(PARTITIONS)})
+    workers = [Worker(served.bootstrap_servers, name) for name in range(3)]
     is_done = threading.Event()
     threads = [threading.Thread(target=worker.work, args=(is_done,)) for worker in workers]
     for thread in threads:

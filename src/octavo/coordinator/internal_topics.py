@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 
 from octavo.config import Given
 from octavo.errors import UnknownTopicOrPartitionError
@@ -26,12 +27,20 @@ class InternalTopic:
         self._lock = threading.Lock()
         self._is_being_made = False
         self._count = 0
+        self._seen: Mapping[TopicPartition, PartitionLog] | None = None
 
     @property
     def count(self) -> int:
-        """The number of partitions; 0 if the topic does not exist. It never grows, since ids would move."""
-        if not self._count and not self._is_being_made:
-            self._count = max(self._log_manager.topics.get(self.topic, [-1])) + 1
+        """The number of partitions; 0 if the topic does not exist, or no longer. It never grows, since ids would
+        move."""
+        logs = self._log_manager.logs
+        if logs is not self._seen or not self._count:  # topics have been created or deleted since
+            found = self._log_manager.topics.get(self.topic)
+            if found is None:
+                self._count = 0
+            elif not self._count and not self._is_being_made:
+                self._count = max(found) + 1
+            self._seen = logs
         return self._count
 
     def create(self) -> None:

@@ -60,25 +60,29 @@ class GroupStore:
 
     @contextmanager
     def using_place(self, place: TopicPartition | None) -> Iterator[GroupPartition]:
-        """A partition, locked. It is read before the lock is taken, since that may take long."""
+        """A partition, locked. It is read before the lock is taken, since that may take long.
+
+        If somebody has deleted the topic, its groups are gone with it: a new topic begins without them.
+        """
         if place is None:
             with self.lock:
                 yield self._nowhere
             return
-        unread = None
-        if place not in self._partitions:
-            unread = GroupPartition(place, self._topic.log(place))
+        unread, log = None, self._topic.log(place)
+        known = self._partitions.get(place)
+        if known is None or known.log is not log:
+            unread = GroupPartition(place, log)
             unread.catch_up()
         with self.lock:
             partition = self._partitions.get(place)
-            if partition is None:
-                assert unread is not None, "partitions are never dropped"
+            if unread is not None and (partition is None or partition.log is not log):
                 unread.catch_up()
                 partition = self._partitions[place] = unread
                 partition.is_live = True
                 self.on_load(partition)
                 self._settle(place, partition)
             else:
+                assert partition is not None, "it was there before the lock was taken"
                 partition.catch_up()
             yield partition
 
