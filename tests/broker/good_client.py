@@ -9,7 +9,9 @@ from tests.broker.requests import batch, produced
 
 def make_topics(client: RawClient, names: list[str]) -> None:
     topics = [{"name": name, "numPartitions": 1, "replicationFactor": 1} for name in names]
-    assert client.ask(CREATE_TOPICS, 4, {"topics": topics, "timeoutMs": 10_000}) is not None
+    answer = client.ask(CREATE_TOPICS, 4, {"topics": topics, "timeoutMs": 10_000})
+    assert answer is not None
+    assert [(row["errorCode"], row["errorMessage"]) for row in answer["topics"]] == [(0, None)] * len(names)
 
 
 def assert_served(client: RawClient, topic: str, text: str) -> None:

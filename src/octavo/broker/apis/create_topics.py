@@ -56,6 +56,7 @@ def _create(request: Request, context: Context, row: Row, *, validate_only: bool
     if not authorizer.allows_topic(client, Operation.DESCRIBE_CONFIGS, name):
         return {
             "name": name,
+            "errorMessage": None,
             "topicId": topic_id,
             "topicConfigErrorCode": ErrorCode.TOPIC_AUTHORIZATION_FAILED,
             "numPartitions": -1,
@@ -68,6 +69,7 @@ def _create(request: Request, context: Context, row: Row, *, validate_only: bool
     ]
     return {
         "name": name,
+        "errorMessage": None,
         "topicId": topic_id,
         "numPartitions": partitions,
         "replicationFactor": 1,

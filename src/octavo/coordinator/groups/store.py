@@ -60,7 +60,10 @@ class GroupStore:
 
     @contextmanager
     def using_place(self, place: TopicPartition | None) -> Iterator[GroupPartition]:
-        """A partition, locked. It is read before the lock is taken, since that may take long."""
+        """A partition, locked. It is read before the lock is taken, since that may take long.
+
+        If somebody has deleted the topic, its groups are gone with it: a new topic begins without them.
+        """
         if place is None:
             with self.lock:
                 yield self._nowhere
