@@ -16,7 +16,7 @@ pytestmark = pytest.mark.kafka
 
 # Intentional differences: small segments as brokers before 4.0 accepted them; zero cleaner threads is refused.
 OF_THE_AUTHORIZER = {"super.users", "allow.everyone.if.no.acl.found"}  # a plugin's, which a broker passes on unseen
-WIDER_OR_NARROWER = {"segment.bytes", "log.segment.bytes", "log.cleaner.threads"}
+WIDER_OR_NARROWER = {"segment.bytes", "log.segment.bytes", "log.cleaner.threads", "group.consumer.assignors"}
 # The offsets topic's codec is checked when it is used, not when it is parsed.
 CHECKED_LATER = {"offsets.topic.compression.codec"}
 TEXTS = [

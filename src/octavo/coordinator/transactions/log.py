@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from octavo.coordinator.fetch import FetchOptions, fetch_all
 from octavo.coordinator.internal_topics import InternalTopic
@@ -24,7 +25,8 @@ from octavo.storage.append_origin import AppendOrigin
 from octavo.system.clock import Clock
 
 TRANSACTION_LOG = TRANSACTION_STATE_TYPES[0]
-VALUE_VERSION = 1  # what a broker with transaction.version 1 or 2 writes; 0 is read too
+# A broker without the feature transaction.version writes version 0, and cannot go on from what only later ones hold.
+_WITHOUT_FEATURE = 0
 
 
 class TransactionLog:
@@ -61,7 +63,8 @@ class TransactionLog:
 
     def append(self, metadata: TransactionMetadata) -> None:
         """Write a state."""
-        self._append(metadata.transactional_id, encode_versioned(TRANSACTION_LOG.value, VALUE_VERSION, _row(metadata)))
+        value = encode_versioned(TRANSACTION_LOG.value, metadata.record_version, _row(metadata))
+        self._append(metadata.transactional_id, value)
 
     def append_tombstone(self, transactional_id: str) -> None:
         """Forget an id."""
@@ -90,7 +93,8 @@ def last_states(records: Iterable[ConsumerRecord]) -> dict[str, TransactionMetad
         if decoded.value is None:
             found.pop(transactional_id, None)
         else:
-            found[transactional_id] = _metadata(transactional_id, decoded.value.data)
+            known = _metadata(transactional_id, decoded.value.data)
+            found[transactional_id] = replace(known, record_version=decoded.value.version)
     return found
 
 
@@ -121,15 +125,20 @@ def _row(metadata: TransactionMetadata) -> Row:
     for topic, number in sorted(metadata.partitions):
         topics.setdefault(topic, []).append(number)
     named = [{"topic": topic, "partitionIds": numbers} for topic, numbers in topics.items()]
-    return {
+    row = {
         "producerId": metadata.producer_id,
-        "previousProducerId": metadata.previous_producer_id,
-        "nextProducerId": metadata.next_producer_id,
         "producerEpoch": metadata.epoch,
         "transactionTimeoutMs": metadata.timeout_ms,
         "transactionStatus": int(metadata.status),
         "transactionPartitions": None if metadata.status is TransactionStatus.EMPTY else named,
         "transactionLastUpdateTimestampMs": metadata.last_update_ms,
         "transactionStartTimestampMs": metadata.start_ms,
+    }
+    if metadata.record_version == _WITHOUT_FEATURE:
+        return row
+    return {
+        **row,
+        "previousProducerId": metadata.previous_producer_id,
+        "nextProducerId": metadata.next_producer_id,
         "clientTransactionVersion": metadata.version,
     }

@@ -39,6 +39,7 @@ class TransactionMetadata:
     next_producer_id: int = NO_PRODUCER_ID  # after this transaction, because the epochs have run out
     last_epoch: int = NO_PRODUCER_EPOCH
     version: int = VERSION_1
+    record_version: int = 1  # of the record that holds it
 
     @property
     def is_ongoing(self) -> bool:
