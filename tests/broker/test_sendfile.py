@@ -8,8 +8,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from tests.broker.requests import batch, produced
 pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 
 SECRET = "moved-by-the-kernel-only " * 4_000
+_MOST_SECONDS = 60.0
 CALL = re.compile(r"(?:\d+ +)?(\w+)\((.*)\) += (-?\d+)")
 
 
@@ -34,14 +36,19 @@ def traced_broker(folder: Path) -> Iterator[tuple[RawClient, Path]]:
     line += [sys.executable, "-m", "octavo", "broker", str(folder / "logs"), "--listen", "127.0.0.1:0"]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None
-        said = process.stdout.readline()
-        if not said:
-            pytest.skip("strace may not trace here")
+        watchdog = threading.Timer(_MOST_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+        watchdog.start()
         try:
+            said = process.stdout.readline()
+            if not said:
+                pytest.skip("strace may not trace here")
             with RawClient(("127.0.0.1", int(said.rpartition(":")[2]))) as client:
                 yield client, trace
         finally:
-            os.killpg(process.pid, signal.SIGTERM)  # strace itself ignores it while the broker runs
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)  # strace itself ignores it while the broker runs
+            process.wait()  # which the watchdog ends at the latest
+            watchdog.cancel()
 
 
 def fetched() -> Row:
