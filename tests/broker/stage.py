@@ -54,9 +54,12 @@ class _Side:
 
     def receive(self) -> dict[str, Any]:
         """The answers that have arrived, by actor; None stands for a closed connection."""
-        ready, _, _ = select.select([self.clients[actor].socket for actor in self.waiting], [], [], 0)
+        poll = select.poll()  # which takes descriptors of any number
+        actors = {self.clients[actor].socket.fileno(): actor for actor in self.waiting}
+        for descriptor in actors:
+            poll.register(descriptor, select.POLLIN)
         answers: dict[str, Any] = {}
-        for actor in [actor for actor in self.waiting if self.clients[actor].socket in ready]:
+        for actor in [actors[descriptor] for descriptor, _ in poll.poll(0)]:
             ask = self.waiting.pop(actor)
             frame = self.clients[actor].receive()
             if frame is None:

@@ -70,8 +70,7 @@ class Process:
         """Read lines until one begins a phase and this many followed."""
         seen = None
         while seen is None or seen < lines:
-            ready, _, _ = select.select([self._output], [], [], PATIENCE_SECONDS)
-            data = os.read(self._output, 1 << 16) if ready else b""
+            data = os.read(self._output, 1 << 16) if self._has_output(PATIENCE_SECONDS) else b""
             if not data:
                 raise AssertionError(f"the process ended or hangs: {self._stderr()}")
             for line in self._take(data):
@@ -82,7 +81,12 @@ class Process:
 
     def wait_a_moment(self, seconds: float) -> None:
         """Wait as long as nothing is reported."""
-        select.select([self._output], [], [], seconds)
+        self._has_output(seconds)
+
+    def _has_output(self, seconds: float) -> bool:
+        poll = select.poll()  # which takes descriptors of any number
+        poll.register(self._output, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
 
     def kill(self) -> None:
         """kill -9; what was reported before counts."""
