@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -62,3 +64,10 @@ class Served:
         """Send a signal and wait; the process's exit code."""
         self._process.send_signal(number)
         return self._process.wait(_SECONDS)
+
+    def kill_often(self, times: int, choose: random.Random, *, between: tuple[float, float]) -> None:
+        """kill -9 and start again, each time after some seconds between these bounds."""
+        for _ in range(times):
+            time.sleep(choose.uniform(*between))
+            self.end(signal.SIGKILL)
+            self.start()

@@ -36,11 +36,7 @@ def test_chain(tmp_path: Path, protocol: str) -> None:
     served = Served(tmp_path / "logs", configs=configs)
     chain = Chain(served.bootstrap_servers, protocol)
     chain.start()
-    choose = random.Random(protocol)
-    for _ in range(KILLS):
-        time.sleep(choose.uniform(0.3, 2.0))
-        served.end(signal.SIGKILL)
-        served.start()
+    served.kill_often(KILLS, random.Random(protocol), between=(0.3, 2.0))
     time.sleep(1.0)
     chain.stop("produce")
     wait_until(lambda: chain.lag() == 0, "the workers' group")

@@ -44,11 +44,7 @@ def test_what_was_acknowledged_is_there_once(tmp_path: Path) -> None:
     threads = [threading.Thread(target=produce, args=(name,)) for name in range(2)]
     for thread in threads:
         thread.start()
-    choose = random.Random(7)
-    for _ in range(KILLS):
-        time.sleep(choose.uniform(0.05, 0.5))
-        served.end(signal.SIGKILL)
-        served.start()
+    served.kill_often(KILLS, random.Random(7), between=(0.05, 0.5))
     time.sleep(0.5)
     is_done.set()
     for thread in threads:
@@ -87,11 +83,7 @@ def test_what_was_committed_is_there(tmp_path: Path) -> None:
     threads = [threading.Thread(target=commit, args=(f"g{number}",)) for number in range(2)]
     for thread in threads:
         thread.start()
-    choose = random.Random(7)
-    for _ in range(KILLS):
-        time.sleep(choose.uniform(0.2, 0.6))
-        served.end(signal.SIGKILL)
-        served.start()
+    served.kill_often(KILLS, random.Random(7), between=(0.2, 0.6))
     time.sleep(1)
     is_done.set()
     for thread in threads:

@@ -78,11 +78,7 @@ def test_transactions_are_whole(tmp_path: Path) -> None:
     threads = [threading.Thread(target=worker.work, args=(is_done,)) for worker in workers]
     for thread in threads:
         thread.start()
-    choose = random.Random(11)
-    for _ in range(KILLS):
-        time.sleep(choose.uniform(0.3, 1.0))
-        served.end(signal.SIGKILL)
-        served.start()
+    served.kill_often(KILLS, random.Random(11), between=(0.3, 1.0))
     time.sleep(1.0)
     is_done.set()
     for thread in threads:
