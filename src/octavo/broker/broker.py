@@ -15,11 +15,13 @@ from octavo.broker.context import Context
 from octavo.broker.dispatch import Dispatcher
 from octavo.broker.limits import ConnectionLimits
 from octavo.broker.metrics import MetricsServer
+from octavo.broker.network.server import Server
+from octavo.broker.quotas.store import QuotaStore
 from octavo.broker.security.authorizer import Authorizer
 from octavo.broker.security.listeners import Endpoint, Listener, check_exposure, listeners_of, parse_listener
 from octavo.broker.security.store import SecurityStore
-from octavo.broker.server import Server
 from octavo.broker.sessions import FetchSessions
+from octavo.broker.verifications import Verifications
 from octavo.client.log_dir import LogDir
 from octavo.config import Given
 from octavo.errors import ConfigError
@@ -35,7 +37,7 @@ _THREADS = 4  # for work that waits for a disk, such as creating and deleting to
 
 
 class Broker:
-    """Serves log directories to Kafka's clients until it is closed; to be used with `with`, or `async with`.
+    """Serves log directories to Kafka's clients until it is closed; use it in a `with` or `async with` statement.
 
     Given paths it opens them, with a broker's upkeep, and closes them at the end; given a LogDir it serves that and
     leaves it open. It listens on loopback, on a free port unless one is named: `listen` is one address or several, each
@@ -170,12 +172,13 @@ class Broker:
             transactions=logs.transactions(start=not self._is_read_only),
             groups=logs.group_coordinator,
             sessions=FetchSessions(clock, config.max_incremental_fetch_session_cache_slots),
+            verifications=Verifications(),
             node_id=logs.node_id,
             cluster_id=logs.cluster_id,
-            config=config,
             loop=self._loop,
             security=security,
             authorizer=authorizer,
+            quotas=QuotaStore(logs),
             is_read_only=self._is_read_only,
         )
         limits = ConnectionLimits(

@@ -75,7 +75,7 @@ class Catalog:
         return self._listed().topics
 
     def named(self, name: str) -> Topic:
-        topic = self.topics.get(name)
+        topic = self._listed().topics.get(name)
         if topic is None:
             raise UnknownTopicOrPartitionError(f"there is no topic {name}")
         return topic

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from octavo.broker.catalog import Catalog, Topic
 from octavo.broker.errors import RequestError
+from octavo.broker.quotas.store import QuotaStore
 from octavo.broker.security.acls import Operation, ResourceType
 from octavo.broker.security.authorizer import Authorizer
 from octavo.broker.security.principals import Client
 from octavo.broker.security.store import SecurityStore
 from octavo.broker.sessions import FetchSessions
+from octavo.broker.verifications import Verifications
 from octavo.client.log_dir import LogDir
 from octavo.config import BrokerConfig
 from octavo.coordinator.groups.coordinator import GroupCoordinator
@@ -34,19 +36,26 @@ class Context:
     transactions: TransactionCoordinator
     groups: GroupCoordinator
     sessions: FetchSessions
+    verifications: Verifications
     node_id: int
     cluster_id: str
-    config: BrokerConfig
     loop: asyncio.AbstractEventLoop
     security: SecurityStore
     authorizer: Authorizer
+    quotas: QuotaStore
     is_read_only: bool = False
 
+    @property
+    def config(self) -> BrokerConfig:
+        """The broker's configs as they are now."""
+        return self.logs.broker_config
+
     def topic(self, client: Client, operation: Operation, name: str) -> Topic:
-        """A topic, for a client that wants to do this to it; RequestError if it may not, even if there is none."""
-        if not self.authorizer.allows_topic(client, operation, name):
+        """A topic, for a client that wants to do this to it; RequestError if it may not, even if it does not exist."""
+        if self.authorizer.enabled and not self.authorizer.allows_topic(client, operation, name):
             raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        self.check_writable(operation)
+        if self.is_read_only:
+            self.check_writable(operation)
         return self.catalog.named(name)
 
     def topic_with_id(self, client: Client, operation: Operation, topic_id: bytes) -> Topic:
@@ -72,7 +81,7 @@ class Context:
         self.check_writable(Operation.WRITE)
 
     def check_writable(self, operation: Operation) -> None:
-        """Raise RequestError if the operation would change something that is only to be read."""
+        """Raise RequestError if the operation would change something that is read-only."""
         if self.is_read_only and operation in _CHANGES:
             raise RequestError(
                 ErrorCode.POLICY_VIOLATION,

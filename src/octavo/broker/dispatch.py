@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING
 from octavo.broker.context import Context
 from octavo.broker.handlers import HANDLERS
 from octavo.broker.metrics import RequestCounts
+from octavo.broker.quotas.bill import Bill
+from octavo.broker.quotas.limiter import QuotaLimiter, Windows
 from octavo.broker.request import CloseConnection, Later, NoAnswer, Request, Waiting
 from octavo.broker.security.peer import Peer
 from octavo.broker.security.sasl import LoginFailed
 from octavo.format.messages.codec import Part
 from octavo.format.messages.schema import Row
-from octavo.format.protocol.apis import API_VERSIONS, APIS, PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
+from octavo.format.protocol.apis import API_VERSIONS, APIS, PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from octavo.format.protocol.error_codes import ErrorCode
-from octavo.format.protocol.frames import RequestHeader, read_body, read_header, response_parts
+from octavo.format.protocol.frames import RequestHeader, WireFormat, read_header, wire_format
 
 if TYPE_CHECKING:
-    from octavo.broker.connection import Connection
+    from octavo.broker.network.connection import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +40,11 @@ class Dispatcher:
         self.context = context
         self.counts = RequestCounts()
         self._executor = executor
+        self._wires: dict[tuple[int, ...], WireFormat] = {}  # by API and version
+        config = context.config
+        windows = Windows(config.quota_window_num, config.quota_window_size_seconds)
+        self._limiter = QuotaLimiter(context.logs.environment.clock, windows)
+        context.quotas.on_change(self._limiter.set_quotas)
 
     def answer(self, frame: memoryview, connection: Connection) -> list[Part] | Pending | None:
         """The response to a request, or a `Pending` one that comes later; None if the request gets no response.
@@ -51,26 +58,40 @@ class Dispatcher:
         if not is_admitted and peer.login is not None and peer.login.is_bare:
             return _bare_answer(peer, frame)
         header = read_header(frame)
+        wire = self._wires.get(header[:2]) or self._wire_of(header)
+        if wire is None:
+            return wire_format(API_VERSIONS, 0).response_parts(header.correlation_id, _known_versions())
+        api = wire.api
+        if not is_admitted and api not in _BEFORE_LOGIN:
+            raise CloseConnection(f"a {wire.name} request before a login")
+        if len(frame) > _MOST_BYTES and api is not PRODUCE:
+            raise CloseConnection(f"a {wire.name} request of {len(frame)} bytes, expected at most {_MOST_BYTES}")
+        request = Request(header.api_version, header.client_id, wire.read_body(header, frame), peer)
+        bill = Bill(self._limiter, api, request, len(frame), connection) if self._limiter.is_active else None
+        found = HANDLERS[header.api_key](request, self.context)
+        if bill is not None:
+            bill.worked(time.perf_counter() - started)
+        answer: list[Part] | Pending | None = None
+        if isinstance(found, dict):
+            answer = _answer_parts(wire, header, found, bill)
+        elif not isinstance(found, NoAnswer):
+            answer = Pending(wire, header, found, self, bill)
+        elif bill is not None:
+            bill.pay()
+        self.counts.count(wire.name, len(frame), started)
+        return answer
+
+    def _wire_of(self, header: RequestHeader) -> WireFormat | None:
+        """The API and version of a request; None for an unknown version of ApiVersions, which is answered."""
         api = APIS.get(header.api_key)
         if api is None:
             raise CloseConnection(f"there is no API {header.api_key}")
-        if header.api_version not in api.versions:
-            if api is API_VERSIONS:
-                return response_parts(api, 0, header.correlation_id, _known_versions())
+        if header.api_version in api.versions:
+            wire = self._wires[header[:2]] = wire_format(api, header.api_version)
+            return wire
+        if api is not API_VERSIONS:
             raise CloseConnection(f"{api.name} has no version {header.api_version}")
-        if not is_admitted and api not in _BEFORE_LOGIN:
-            raise CloseConnection(f"a {api.name} request before a login")
-        if api is not PRODUCE and len(frame) > _MOST_BYTES:
-            raise CloseConnection(f"a {api.name} request of {len(frame)} bytes, expected at most {_MOST_BYTES}")
-        request = Request(header.api_version, header.client_id, read_body(api, header, frame), peer)
-        found = HANDLERS[api.key](request, self.context)
-        answer: list[Part] | Pending | None = None
-        if isinstance(found, dict):
-            answer = response_parts(api, header.api_version, header.correlation_id, found)
-        elif not isinstance(found, NoAnswer):
-            answer = Pending(api, header, found, self)
-        self.counts.count(api.name, len(frame), started)
-        return answer
+        return None
 
     def run(self, make: Callable[[], Row], done: Callable[[asyncio.Future[Row]], None]) -> None:
         self.context.loop.run_in_executor(self._executor, make).add_done_callback(done)
@@ -79,11 +100,14 @@ class Dispatcher:
 class Pending:
     """A response that comes later."""
 
-    def __init__(self, api: Api, header: RequestHeader, found: Waiting | Later, dispatcher: Dispatcher) -> None:
-        self._api = api
+    def __init__(
+        self, wire: WireFormat, header: RequestHeader, found: Waiting | Later, dispatcher: Dispatcher, bill: Bill | None
+    ) -> None:
+        self._wire = wire
         self._header = header
         self._found = found
         self._dispatcher = dispatcher
+        self._bill = bill
 
     def start(self, on_parts: OnParts) -> None:
         self._on_parts = on_parts
@@ -101,19 +125,26 @@ class Pending:
             return
         error = future.exception()
         if error is not None:
-            _log.error("%s failed", self._api.name, exc_info=error)
+            _log.error("%s failed", self._wire.name, exc_info=error)
             self._on_parts(None)
         else:
             self._answer(future.result())
 
     def _answer(self, row: Row) -> None:
         try:
-            parts = response_parts(self._api, self._header.api_version, self._header.correlation_id, row)
+            parts = _answer_parts(self._wire, self._header, row, self._bill)
         except Exception:  # the connection must learn about it, or it would wait forever
-            _log.exception("the answer to %s cannot be written", self._api.name)
+            _log.exception("the answer to %s cannot be written", self._wire.name)
             self._on_parts(None)
             return
         self._on_parts(parts)
+
+
+def _answer_parts(wire: WireFormat, header: RequestHeader, row: Row, bill: Bill | None) -> list[Part]:
+    """A response; that of a client that has exceeded its quota says for how long it is throttled."""
+    parts = wire.response_parts(header.correlation_id, row)
+    changed = None if bill is None else bill.pay(row, parts)
+    return parts if changed is None else wire.response_parts(header.correlation_id, changed)
 
 
 def _bare_answer(peer: Peer, token: memoryview) -> list[Part]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from octavo.config import BrokerConfig
 from octavo.system.clock import Clock
 
 if TYPE_CHECKING:
-    from octavo.broker.connection import Connection
+    from octavo.broker.network.connection import Connection
 
 _QUEUED_BYTES = 512 << 20
 _LONGEST_FRAME_MS = 30_000  # how long a frame may take to arrive while others wait for memory
@@ -35,35 +36,40 @@ class ConnectionLimits:
         self._max_idle_ms = max_idle_ms
         self._free_bytes = max(_QUEUED_BYTES if max_queued_bytes < 0 else max_queued_bytes, max_frame_bytes + 4)
         self._by_host: Counter[str] = Counter()
-        self._last_use: dict[Connection, int] = {}  # least recently used first
+        self._connections: dict[Connection, None] = {}
         self._granted: dict[Connection, int] = {}
         self._granted_since: dict[Connection, int] = {}
         self._waiting: dict[Connection, int] = {}
 
+    def configure(self, config: BrokerConfig) -> None:
+        """Use new limits for the connections to come."""
+        self._max_connections = config.max_connections
+        self._max_connections_per_ip = config.max_connections_per_ip
+
     @property
     def connections(self) -> list[Connection]:
-        return list(self._last_use)
+        return list(self._connections)
 
     def admit(self, connection: Connection) -> bool:
         """Whether there is room for one more connection; `dismiss` makes room again."""
         host = connection.peer.host
-        is_full = len(self._last_use) >= self._max_connections
+        is_full = len(self._connections) >= self._max_connections
         if is_full or self._by_host[host] >= self._max_connections_per_ip:
             return False
         self._by_host[host] += 1
-        self._last_use[connection] = self._clock.monotonic_ms()
+        self._connections[connection] = None
+        self.note_use(connection)
         return True
 
     def dismiss(self, connection: Connection) -> None:
-        if self._last_use.pop(connection, None) is not None:
+        if connection in self._connections:
+            del self._connections[connection]
             self._by_host -= Counter([connection.peer.host])  # without those that have none left
         self._waiting.pop(connection, None)
         self.release(connection)
 
     def note_use(self, connection: Connection) -> None:
-        if connection in self._last_use:
-            del self._last_use[connection]
-            self._last_use[connection] = self._clock.monotonic_ms()
+        connection.last_use_ms = self._clock.monotonic_ms()
 
     def close_idle(self) -> None:
         """Close connections that have sent no request for connections.max.idle.ms.
@@ -78,10 +84,9 @@ class ConnectionLimits:
         if self._max_idle_ms < 0:
             return
         oldest = now - self._max_idle_ms
-        for connection, last_use in list(self._last_use.items()):
-            if last_use > oldest:
-                break
-            connection.close()
+        for connection in self.connections:
+            if connection.last_use_ms <= oldest:
+                connection.close()
 
     def may_grow(self, connection: Connection, frame_bytes: int) -> bool:
         """Whether a connection may continue reading a frame of this size; if not, its `resume` is called once it
@@ -96,6 +101,8 @@ class ConnectionLimits:
 
     def release(self, connection: Connection) -> None:
         """Release the memory of a connection's frame, so that others can have it."""
+        if not self._granted and not self._waiting:
+            return
         if connection in self._granted:
             self._free_bytes += self._granted.pop(connection)
             del self._granted_since[connection]

@@ -18,7 +18,7 @@ _MISSING = "metrics need the package prometheus-client, which is not installed: 
 
 
 class RequestCounts:
-    """Counts requests by API, and the time until their answer is made, or waits for more records or a disk.
+    """Counts requests by API, and the time until each is answered, or begins to wait for more records or a disk.
 
     Lives on the loop's thread; other threads may read it.
     """
@@ -35,7 +35,7 @@ class RequestCounts:
 
 
 class BrokerCollector:
-    """Makes the metrics when they are asked for: between two questions nothing is done for them."""
+    """Collects the metrics when they are requested; in between they cost nothing."""
 
     def __init__(self, logs: LogDir, counts: RequestCounts, limits: ConnectionLimits) -> None:
         self._logs = logs

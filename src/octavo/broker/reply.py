@@ -14,7 +14,7 @@ from octavo.format.messages.schema import Row
 class CoordinatorReply:
     """Pass it to the coordinator as the callback, then return `answer`: the row if it is there, or this as `Waiting`.
 
-    `convert` makes the row that is sent of the coordinator's row.
+    `convert` turns the coordinator's row into the row that is sent.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, convert: Callable[[Row], Row] | None = None) -> None:

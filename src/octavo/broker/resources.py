@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
+from itertools import dropwhile
 
 from octavo.broker.context import Context
-from octavo.config.key import ConfigKey, Synonym
-from octavo.config.kinds import PASSWORD, Given, as_text
+from octavo.config.dynamic import DYNAMIC, MIN_INSYNC_REPLICAS
+from octavo.config.groups import GROUP_CONFIGS
+from octavo.config.key import ConfigKey
+from octavo.config.kinds import PASSWORD, Given, Value, as_text
+from octavo.config.resolved import LogConfig
 from octavo.config.table import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS
+from octavo.format.java.text import double_text
 from octavo.format.messages.schema import Row
 
 
@@ -26,12 +31,24 @@ class ConfigSource(IntEnum):
     """Where a value comes from."""
 
     TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
     STATIC_BROKER = 4
     DEFAULT = 5
+    DYNAMIC_GROUP = 8
 
 
-_UNNAMED = "log.roll.hours", "log.roll.jitter.hours"
+_NODE_ID = "node.id"
 _TYPES = {"BOOLEAN": 1, "STRING": 2, "INT": 3, "LONG": 5, "DOUBLE": 6, "LIST": 7, "PASSWORD": 9}
+_KEYS = {**BROKER_CONFIGS, **{name: key.of_synonym(synonym) for name, (key, synonym) in SYNONYMS.items()}}
+
+
+def _text(value: Value) -> str:
+    return double_text(value) if isinstance(value, float) else as_text(value)
+
+
+_DEFAULTS = {name: _text(key.default) for name, key in _KEYS.items() if key.default is not None}
+_SYNONYMS = {name: tuple(one.name for one in key.synonyms) for name, (key, _) in SYNONYMS.items()}
 
 
 def topic_configs(topic: str, context: Context) -> Iterator[Row]:
@@ -40,48 +57,70 @@ def topic_configs(topic: str, context: Context) -> Iterator[Row]:
 
 
 def shown_topic_configs(overrides: Mapping[str, Given], context: Context) -> Iterator[Row]:
-    broker = context.logs.broker_properties
+    shown = {name: value for name, value in overrides.items() if not TOPIC_CONFIGS[name].internal}
+    effective = LogConfig.of(shown, context.logs.broker_properties)
     for name, key in TOPIC_CONFIGS.items():
         if key.internal:
             continue
         synonyms = [_value(name, overrides[name], ConfigSource.TOPIC)] if name in overrides else []
-        synonyms += [
-            _value(synonym.name, broker[synonym.name], ConfigSource.STATIC_BROKER)
-            for synonym in key.synonyms
-            if synonym.name in broker
-        ]
-        synonyms += _default(key)
-        source = synonyms[0]["source"] if synonyms else ConfigSource.DEFAULT
-        if source == ConfigSource.TOPIC:
-            value = synonyms[0]["value"]
-        elif source == ConfigSource.STATIC_BROKER:
-            value = _converted(key, synonyms[0])
-        else:
-            value = None if key.default is None else as_text(key.default)
-        yield _row(key, value, source, synonyms)
+        if key.synonyms:
+            synonyms += _values(key.synonyms[0].name, context)
+        value = getattr(effective, key.attribute)
+        yield _row(key, None if value is None else _text(value), synonyms)
+
+
+def group_configs(group_id: str, context: Context) -> Iterator[Row]:
+    """A group's configs; those that no broker config gives a default have their own."""
+    own = context.groups.configs.values.get(group_id, {})
+    for name, key in GROUP_CONFIGS.items():
+        default = key.synonyms[0].name if key.synonyms else name
+        synonyms = _values(default, context) or [_value(default, _text(key.default), ConfigSource.DEFAULT)]
+        if name in own:
+            synonyms = [_value(name, _text(key.parse(own[name])), ConfigSource.DYNAMIC_GROUP), *synonyms]
+        yield _row(key, synonyms[0]["value"], synonyms)
 
 
 def broker_configs(context: Context) -> Iterator[Row]:
-    """The broker's effective configs; none of them can be changed while it runs."""
-    given = context.logs.broker_properties
-    keys = {**BROKER_CONFIGS, **{name: key.of_synonym(synonym) for name, (key, synonym) in SYNONYMS.items()}}
-    for name, key in sorted(keys.items()):
-        if key.internal:
+    """The broker's effective configs."""
+    sources = context.logs.broker_sources
+    for name, key in sorted(_KEYS.items()):
+        if key.internal and name not in sources.given:
             continue
-        synonyms = [_value(name, given[name], ConfigSource.STATIC_BROKER)] if name in given else []
-        if key.default is not None:
-            synonyms.append(_value(name, as_text(key.default), ConfigSource.DEFAULT))
+        synonyms = _values(name, context)
         if key.kind is PASSWORD:
             synonyms = [{**synonym, "value": None} for synonym in synonyms]
-        value, source = (synonyms[0]["value"], synonyms[0]["source"]) if synonyms else (None, ConfigSource.DEFAULT)
-        yield {**_row(key, value, source, synonyms), "readOnly": True}
+        value = synonyms[0]["value"] if synonyms else None
+        if name == _NODE_ID:  # it may be that of the directories
+            value = str(context.node_id)
+        elif value is not None:
+            value = _text(key.parse(value))
+        yield {**_row(key, value, synonyms), "readOnly": name not in DYNAMIC}
+    yield from (_unknown(name, ConfigSource.DYNAMIC_BROKER) for name in sorted(sources.of_broker) if name not in _KEYS)
 
 
-def _row(key: ConfigKey, value: str | None, source: int, synonyms: list[Row]) -> Row:
+def cluster_configs(context: Context) -> Iterator[Row]:
+    """The configs that were set for all brokers of the cluster."""
+    for name, value in cluster_values(context).items():
+        key = _KEYS.get(name)
+        if key is None:
+            yield _unknown(name, ConfigSource.DYNAMIC_DEFAULT_BROKER)
+            continue
+        synonyms = [_value(name, value, ConfigSource.DYNAMIC_DEFAULT_BROKER)]
+        yield {**_row(key, value, synonyms), "readOnly": name not in DYNAMIC}
+
+
+def cluster_values(context: Context) -> dict[str, str]:
+    """What was set for the cluster; a Kafka controller itself sets min.insync.replicas when it first starts."""
+    sources = context.logs.broker_sources
+    given = sources.given.get(MIN_INSYNC_REPLICAS, _DEFAULTS[MIN_INSYNC_REPLICAS])
+    return {MIN_INSYNC_REPLICAS: as_text(given), **sources.of_cluster}
+
+
+def _row(key: ConfigKey, value: str | None, synonyms: list[Row]) -> Row:
     return {
         "name": key.name,
         "value": value,
-        "configSource": source,
+        "configSource": synonyms[0]["source"] if synonyms else ConfigSource.DEFAULT,
         "synonyms": synonyms,
         "isSensitive": key.kind is PASSWORD,
         "configType": _TYPES[key.kind.name],
@@ -89,19 +128,32 @@ def _row(key: ConfigKey, value: str | None, source: int, synonyms: list[Row]) ->
     }
 
 
-def _value(name: str, given: Given | None, source: ConfigSource) -> Row:
-    return {"name": name, "value": None if given is None else as_text(given), "source": source}
+def _unknown(name: str, source: ConfigSource) -> Row:
+    """A config that no broker has; like Kafka, it is taken for a secret."""
+    synonyms = [{"name": name, "value": None, "source": source}]
+    return {"name": name, "value": None, "configSource": source, "synonyms": synonyms, "isSensitive": True,
+            "readOnly": True, "configType": 0, "documentation": None}  # fmt: skip
 
 
-def _default(key: ConfigKey) -> list[Row]:
-    """The broker config that provides the default, if Kafka 4.3.1 names one: not if it has a meaning of its own."""
-    last = key.synonyms[-1] if key.synonyms else None
-    if last is None or last.name in BROKER_CONFIGS or last.name in _UNNAMED:
-        return []
-    default = key.of_synonym(last).default
-    return [] if default is None else [_value(last.name, as_text(default), ConfigSource.DEFAULT)]
+def _values(name: str, context: Context) -> list[Row]:
+    """The values of a broker config and its synonyms, the one in force first.
+
+    Like Kafka, without those of other names that come before the first one of its own.
+    """
+    sources: dict[ConfigSource, Mapping[str, Given]] = {
+        ConfigSource.DYNAMIC_BROKER: context.logs.broker_sources.of_broker,
+        ConfigSource.DYNAMIC_DEFAULT_BROKER: cluster_values(context),
+        ConfigSource.STATIC_BROKER: context.logs.broker_sources.given,
+        ConfigSource.DEFAULT: _DEFAULTS,
+    }
+    rows = [
+        _value(synonym, values[synonym], source)
+        for source, values in sources.items()
+        for synonym in _SYNONYMS.get(name, (name,))
+        if synonym in values
+    ]
+    return list(dropwhile(lambda row: row["name"] != name, rows))
 
 
-def _converted(key: ConfigKey, row: Row) -> str:
-    synonym: Synonym = next(one for one in key.synonyms if one.name == row["name"])
-    return as_text(synonym.convert(key.of_synonym(synonym).parse(row["value"])))
+def _value(name: str, given: Given, source: ConfigSource) -> Row:
+    return {"name": name, "value": as_text(given), "source": source}

@@ -46,20 +46,26 @@ class FetchSession:
     partitions: dict[PartitionKey, FetchedPartition] = field(default_factory=dict)
 
     def update(self, topics: Iterable[Row], forgotten: Iterable[Row]) -> None:
-        for key, wanted in _partitions(topics, is_by_id=self.is_by_id):
-            known = self.partitions.get(key)
-            if known is not None:
-                wanted.told = known.told
-            self.partitions[key] = wanted
+        name, partitions = "topicId" if self.is_by_id else "topic", self.partitions
+        for topic in topics:
+            for row in topic["partitions"]:
+                key = topic[name], row["partition"]
+                known = partitions.get(key)
+                partitions[key] = FetchedPartition(
+                    *key,
+                    row["fetchOffset"],
+                    row["partitionMaxBytes"],
+                    row["currentLeaderEpoch"],
+                    row["lastFetchedEpoch"],
+                    None if known is None else known.told,
+                )
         for topic in forgotten:
             for partition in topic["partitions"]:
-                self.partitions.pop((topic["topicId"] if self.is_by_id else topic["topic"], partition), None)
+                partitions.pop((topic[name], partition), None)
 
-    def serve_later(self, keys: Iterable[PartitionKey]) -> None:
-        """Move these partitions back, so that others are served first the next time."""
-        for key in keys:
-            if key in self.partitions:
-                self.partitions[key] = self.partitions.pop(key)
+    def serve_later(self, key: PartitionKey) -> None:
+        """Move a partition back, so that others are served first the next time."""
+        self.partitions[key] = self.partitions.pop(key)
 
 
 class FetchSessions:
@@ -79,7 +85,7 @@ class FetchSessions:
         return self._sessions.get(session_id)
 
     def begin(self, body: Row, version: int) -> FetchSession:
-        """The session of a request, with what it changes; RequestError for one that is not there, or at another point.
+        """The session of a request, with what it changes; RequestError if there is none, or it is at another epoch.
 
         | id, epoch | meaning |
         |---|---|
@@ -137,20 +143,3 @@ class FetchSessions:
             session_id = 1 + secrets.randbelow(_MAX_EPOCH)
             if session_id not in self._sessions:
                 return session_id
-
-
-def _partitions(topics: Iterable[Row], *, is_by_id: bool) -> Iterable[tuple[PartitionKey, FetchedPartition]]:
-    for topic in topics:
-        key = topic["topicId"] if is_by_id else topic["topic"]
-        for row in topic["partitions"]:
-            yield (
-                (key, row["partition"]),
-                FetchedPartition(
-                    key,
-                    row["partition"],
-                    row["fetchOffset"],
-                    row["partitionMaxBytes"],
-                    row["currentLeaderEpoch"],
-                    row["lastFetchedEpoch"],
-                ),
-            )

@@ -12,9 +12,15 @@ from octavo.config.ranges import Between, Elements, OneOf
 from octavo.config.topic import DAY_MS, MAX_LONG
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, init=False, repr=False, eq=False)  # made once, by `resolved`
 class BrokerTable(ConsumerGroupTable):
     """Each field is a config, named with underscores instead of dots."""
+
+    node_id: int | None = config(
+        INT, None, Between(0),
+        doc="The broker's id, which new directories get; a directory of another broker is refused. "
+        "If it is not set, the directories say it, and new ones get 1.",
+    )  # fmt: skip
 
     # Directories
     log_dirs: tuple[str, ...] | None = config(
@@ -125,6 +131,10 @@ class BrokerTable(ConsumerGroupTable):
         INT, 100 << 20, Between(1),
         doc="How large a request may be. The connection that sends a larger one is closed.",
     )  # fmt: skip
+    socket_send_buffer_bytes: int = config(
+        INT, 100 << 10,
+        doc="How much of an answer the system holds for a client that is slow to read it; -1: the system decides.",
+    )  # fmt: skip
     queued_max_request_bytes: int = config(
         LONG, -1,
         doc="How much memory large incoming requests may take together; -1: 512 MiB.",
@@ -140,6 +150,15 @@ class BrokerTable(ConsumerGroupTable):
     connections_max_idle_ms: int = config(
         LONG, 600_000,
         doc="How long a connection may go without a request before it is closed.",
+    )  # fmt: skip
+
+    quota_window_num: int = config(
+        INT, 11, Between(1),
+        doc="Over how many windows the rate of a client is measured; the last one is not over yet.",
+    )  # fmt: skip
+    quota_window_size_seconds: int = config(
+        INT, 1, Between(1),
+        doc="How long each of these windows is.",
     )  # fmt: skip
 
     # Listeners and security. listener.name.<name>.<config> gives one of these to a single listener.

@@ -11,7 +11,7 @@ from octavo.config.ranges import AnyOf, Between, OneOf
 _MAX_INT = 2**31 - 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, init=False, repr=False, eq=False)  # made once, by `resolved`
 class ConsumerGroupTable:
     """Each field is a config, named with underscores instead of dots."""
 
@@ -22,6 +22,30 @@ class ConsumerGroupTable:
     group_consumer_heartbeat_interval_ms: int = config(
         INT, 5_000, Between(1),
         doc="How often the members of a consumer group are told to send heartbeats.",
+    )  # fmt: skip
+    group_consumer_min_session_timeout_ms: int = config(
+        INT, 45_000, Between(1),
+        doc="The least consumer.session.timeout.ms that a group may have.",
+    )  # fmt: skip
+    group_consumer_max_session_timeout_ms: int = config(
+        INT, 60_000, Between(1),
+        doc="The largest consumer.session.timeout.ms that a group may have.",
+    )  # fmt: skip
+    group_consumer_min_heartbeat_interval_ms: int = config(
+        INT, 5_000, Between(1),
+        doc="The least consumer.heartbeat.interval.ms that a group may have.",
+    )  # fmt: skip
+    group_consumer_max_heartbeat_interval_ms: int = config(
+        INT, 15_000, Between(1),
+        doc="The largest consumer.heartbeat.interval.ms that a group may have.",
+    )  # fmt: skip
+    group_consumer_min_assignment_interval_ms: int = config(
+        INT, 0, Between(0),
+        doc="The least consumer.assignment.interval.ms that a group may have.",
+    )  # fmt: skip
+    group_consumer_max_assignment_interval_ms: int = config(
+        INT, 15_000, Between(0),
+        doc="The largest consumer.assignment.interval.ms that a group may have.",
     )  # fmt: skip
     group_consumer_max_size: int = config(
         INT, _MAX_INT, Between(1),

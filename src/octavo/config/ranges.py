@@ -111,4 +111,25 @@ class Replicas:
         return "* or partition:broker,…"
 
 
+BY_DURATION = "by_duration:"
+# Java's Duration: days, hours, minutes, seconds with a fraction.
+DURATION = re.compile(
+    r"\+?P(?=\d|T)(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d{1,9})?)S)?)?", re.IGNORECASE | re.ASCII
+)
+
+
+@dataclass(frozen=True)
+class ShareReset:
+    """Where a share group begins to read."""
+
+    def __contains__(self, value: Value) -> bool:
+        text = str(value)
+        if text.startswith(BY_DURATION):
+            return DURATION.fullmatch(text[len(BY_DURATION) :]) is not None
+        return text in ("earliest", "latest")
+
+    def __str__(self) -> str:
+        return f"earliest, latest or {BY_DURATION}<ISO-8601 duration>"
+
+
 ANYTHING = Anything()

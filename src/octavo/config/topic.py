@@ -12,7 +12,7 @@ MAX_LONG = (1 << 63) - 1
 DAY_MS = 86_400_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, init=False, repr=False, eq=False)  # made once, by `resolved`
 class TopicTable:
     """Each field is a config, named with underscores instead of dots."""
 

@@ -24,6 +24,9 @@ REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
 TOPIC_STORE = "octavo-topics.json"  # ids and configs of topics
 PRODUCER_ID_STORE = "octavo-producer-ids.json"  # where the next block of producer ids begins
 SECURITY_STORE = "octavo-security.json"  # ACLs, and the credentials of SCRAM users
+BROKER_STORE = "octavo-broker.json"  # the broker's configs that were set while it ran
+GROUP_STORE = "octavo-groups.json"  # the configs of groups
+QUOTA_STORE = "octavo-quotas.json"  # the quotas of clients
 COMMIT_STORE = "octavo-commits.json"  # commits to several partitions
 
 OFFSET_CHECKPOINTS = (

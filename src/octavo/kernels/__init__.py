@@ -28,7 +28,7 @@ if _compiled and not TYPE_CHECKING:
         from octavo.kernels.compiled.offset_map import find_offsets, map_batches, map_columns, settle_marks
         from octavo.kernels.compiled.replay import continues, replay
         from octavo.kernels.compiled.runs import encode_runs
-        from octavo.kernels.compiled.seek import find_timestamp, last_slot_up_to
+        from octavo.kernels.compiled.seek import find_batch, find_timestamp, last_slot_up_to
         from octavo.kernels.compiled.stamp import stamp_batches
         from octavo.kernels.compiled.summary import summarize_batches
         from octavo.kernels.compiled.survey import survey_records
@@ -49,7 +49,7 @@ if TYPE_CHECKING or not _compiled:
     from octavo.kernels.reference.offset_map import find_offsets, map_batches, map_columns, settle_marks
     from octavo.kernels.reference.replay import continues, replay
     from octavo.kernels.reference.runs import encode_runs
-    from octavo.kernels.reference.seek import find_timestamp, last_slot_up_to
+    from octavo.kernels.reference.seek import find_batch, find_timestamp, last_slot_up_to
     from octavo.kernels.reference.stamp import stamp_batches
     from octavo.kernels.reference.summary import summarize_batches
     from octavo.kernels.reference.survey import survey_records
@@ -74,6 +74,7 @@ __all__ = [
     "encode_records",
     "encode_runs",
     "filter_batches",
+    "find_batch",
     "find_offsets",
     "find_timestamp",
     "foresee_fates",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -12,12 +12,21 @@ from typing import Self
 from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.config.table import parse_topic
 from octavo.errors import ConfigError, KafkaStorageError, LogDirError, OctavoError
-from octavo.format.names import TopicPartition
+from octavo.format.names import BROKER_STORE, TopicPartition
 from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.background import Background
 from octavo.storage.cleaner.manager import CleanerManager
 from octavo.storage.directory.log_root import LogRoot, Only, Selection
-from octavo.storage.directory.log_roots import Paths, as_paths, check_cordoned, cordoned, live, open_roots
+from octavo.storage.directory.log_roots import (
+    CORDONED,
+    Paths,
+    as_paths,
+    check_cordoned,
+    cordoned,
+    live,
+    open_roots,
+    replace_everywhere,
+)
 from octavo.storage.directory.open_logs import Loss, OpenLogs
 from octavo.storage.directory.partition_opener import OpenOptions, PartitionOpener, RecoveryProgress
 from octavo.storage.directory.topic_admin import Partitions, TopicAdmin
@@ -27,6 +36,8 @@ from octavo.storage.partition_log import PartitionLog
 from octavo.storage.recovery.recover import OnLoss, no_loss
 from octavo.storage.staging.commit import Commits, finish
 from octavo.storage.staging.ledger import CommitLedger
+from octavo.storage.topics.broker_configs import BrokerConfigs
+from octavo.storage.topics.broker_store import BROKER_FILE
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.forks import on_fork
 from octavo.system.scheduler import EndScheduler, ThreadScheduler
@@ -75,28 +86,28 @@ class LogManager:
         _check_given(configs or {}, topic_configs or {})
         places, selection = as_paths(paths), Selection(only)
         check_cordoned(places, self.broker_config.cordoned_log_dirs)
-        threads = ThreadScheduler() if background and environment is None else None
-        self.environment = environment or Environment(threads or EndScheduler())
+        self._threads = ThreadScheduler() if background and environment is None else None
+        self._cleaner_threads = 0
+        self.environment = environment or Environment(self._threads or EndScheduler())
         self.roots: list[LogRoot] = []
         self._closing = threading.Lock()
         self._is_released = False
         try:
-            self.roots = open_roots(places, self.environment, selection, create=create)
+            node_id = self.broker_config.node_id
+            self.roots = open_roots(places, self.environment, selection, create=create, node_id=node_id)
             not_offline = [root.path for root in self.roots if root.failure is None]
             ledger = CommitLedger(self.environment.filesystem, not_offline)
             selection.include(ledger.pending_partitions())
             self._configs = self._read_configs(configs or {}, topic_configs or {})
-            self.broker_config = BrokerConfig.of(self._configs.broker)
-            without_new = cordoned(places, self.broker_config.cordoned_log_dirs)
-            for root in self.roots:
-                root.is_cordoned = root.path in without_new
-            if threads is not None:  # one per cleaner thread, in addition to those for short work
-                threads.start(self.broker_config.log_cleaner_threads)
+            if self._configs.broker != (configs or {}):  # the directory has changes of its own
+                self.broker_config = BrokerConfig.of(self._configs.broker)
+            self._cordon()
+            self._start_threads()
             self._open = OpenLogs(self.roots, self.environment)
             options = OpenOptions(progress=progress, on_loss=on_loss or no_loss, upkeep=upkeep, check_all=check_all)
-            opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, options)
-            self._admin = TopicAdmin(self._open, opener, self.environment, self.broker_config, self._configs)
-            opener.load_all(skip_unreadable=skip_unreadable)
+            self._opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, options)
+            self._admin = TopicAdmin(self._open, self._opener, self.environment, self.broker_config, self._configs)
+            self._opener.load_all(skip_unreadable=skip_unreadable)
             self._admin.complete_pending()
             self.commits = Commits(ledger, self._open, self._admin, self.environment)
             # Part of the commit may be in a directory that is missing or unreadable.
@@ -139,6 +150,18 @@ class LogManager:
                 configs.read(self.environment.filesystem, root.path)
         configs.check_explicit()
         return configs
+
+    def _cordon(self) -> None:
+        without_new = cordoned([root.path for root in self.roots], self.broker_config.cordoned_log_dirs)
+        for root in self.roots:
+            root.is_cordoned = root.path in without_new
+
+    def _start_threads(self) -> None:
+        """Have one for each cleaner thread, in addition to those for short work."""
+        missing = self.broker_config.log_cleaner_threads - self._cleaner_threads
+        if self._threads is not None and missing > 0:
+            self._threads.start(missing)
+            self._cleaner_threads += missing
 
     @property
     def offline(self) -> dict[Path, str]:
@@ -188,16 +211,57 @@ class LogManager:
         """The id of the cluster that the directories belong to."""
         return self._identity().cluster_id or ""
 
+    @property
+    def directory_id(self) -> bytes | None:
+        """The id of the first directory in use; old brokers gave none."""
+        return self._identity().directory_id
+
     def _identity(self) -> MetaProperties:
         found = next((meta for root in live(self.roots) if (meta := root.meta()) is not None), None)
         if found is None:
-            raise LogDirError("no log directory has a meta.properties: they are not created yet, or offline")
+            raise LogDirError("no log directory has a meta.properties: none is created yet, or all are offline")
         return found
 
     @property
     def broker_properties(self) -> Mapping[str, Given]:
         """The broker's configs, as given or as found in its metadata."""
         return self._configs.broker
+
+    @property
+    def broker_sources(self) -> BrokerConfigs:
+        """The broker's configs by where they come from; replaced, never modified."""
+        return self._configs.brokers
+
+    @property
+    def metadata_groups(self) -> dict[str, dict[str, str]]:
+        """The configs of groups in the cluster's metadata."""
+        return self._configs.groups
+
+    def alter_broker_configs(
+        self, changes: Mapping[str, str | None], *, of_cluster: bool = False, dry_run: bool = False
+    ) -> None:
+        """Set configs of the broker, or of all brokers of its cluster, while it runs; None removes one.
+
+        They are kept in octavo-broker.json, and take precedence over those that were given. A config takes effect at
+        once if Kafka calls it dynamic, the others at the next start. With `dry_run`, raises what it would raise.
+        """
+        with self._open.usable():
+            after = self._configs.brokers.with_changes(changes, of_cluster=of_cluster)
+            LogConfig.of({}, after.effective)
+            config = BrokerConfig.of(after.effective)
+            if CORDONED in changes:  # an older value may name directories that are not open now
+                check_cordoned([root.path for root in self.roots], config.cordoned_log_dirs)
+            self.cleaner.check(config)
+            if dry_run:
+                return
+            replace_everywhere(self.roots, BROKER_STORE, BROKER_FILE.encode(after.revision, after.changed))
+            self._configs.brokers = after
+            self._configs.renew()
+            self.broker_config = config
+            self._cordon()
+            self._start_threads()
+            self._opener.configure(config)
+            self.cleaner.configure(config)
 
     def topic_overrides(self, topic: str) -> Mapping[str, Given]:
         """The configs set on the topic itself."""
@@ -228,6 +292,10 @@ class LogManager:
         """Add partitions to a topic: up to a total, or the ones with the given numbers."""
         self._admin.grow(topic, partitions)
 
+    def prefer_directory(self, topic: str, partition: int, root: LogRoot) -> None:
+        """Create this partition, which does not exist yet, in one of `roots`; forgotten when the directories close."""
+        self._open.prefer(TopicPartition(topic, partition), root)
+
     def check_complete(self, topic: str) -> None:
         """Raise InvalidPartitionsError if a topic is known to have more partitions, e.g. on another disk."""
         self._admin.check_complete(topic)
@@ -238,9 +306,14 @@ class LogManager:
 
     def delete_topic(self, topic: str) -> None:
         """Rename a topic's folders to `-delete`, and remove them after the broker's file.delete.delay.ms."""
-        topic_partitions = [TopicPartition(topic, partition) for partition in self.topics.get(topic, ())]
-        with self.cleaner.states.paused(topic_partitions):
-            self._admin.delete(topic)
+        self.delete_topics([topic])
+
+    def delete_topics(self, topics: Collection[str]) -> None:
+        """Delete topics together, as `delete_topic` does; raises before it changes anything if one does not exist."""
+        known = self.topics
+        doomed = [TopicPartition(topic, partition) for topic in topics for partition in known.get(topic, ())]
+        with self.cleaner.states.paused(doomed):
+            self._admin.delete(topics)
 
     def retain(self, *, dry_run: bool = False) -> dict[TopicPartition, list[Verdict]]:
         """Run one round of retention on all partitions; returns what happens to each segment and why."""

@@ -223,14 +223,13 @@ class PartitionLog(Log):
     def rename_for_deletion(self, name: str) -> None:
         """Rename the folder before it is deleted; afterwards only `delete` can be called.
 
-        1. Rename. 2. Sync the parent. After a crash the folder has one of the two names.
+        The caller syncs the parent. After a crash before that the folder has one of the two names.
         """
         with self.changing("rename"):
             folder = self.folder.with_name(name)
             self._filesystem.rename(self.folder, folder)
             self.folder = folder
             self.abandon("it is deleted")
-            self._filesystem.fsync_folder(folder.parent)
 
     def delete(self) -> None:
         """Remove the folder and everything in it. The log cannot be used afterwards."""

@@ -38,7 +38,7 @@ class Publisher:
 
     @contextmanager
     def own(self, only: Only) -> Iterator[LogManager]:
-        """Own the directories within the block, with these partitions open, and with these topics if they are made.
+        """Own the directories within the block, with these partitions and topics open; they need not exist yet.
 
         After a crash all partitions are opened once, because a directory counts as cleanly stopped only when all its
         logs have been recovered.

@@ -65,7 +65,7 @@ class Authorizer:
 
     def allows_some(self, client: Client, operation: Operation, resource_type: ResourceType) -> bool:
         """Whether there can be a resource of this type to which the client may do this."""
-        if self.allows(client, operation, resource_type, "hardcode"):  # the unlikely name that Kafka tries, too
+        if self.allows(client, operation, resource_type, "hardcode"):  # the unlikely name that Kafka tries too
             return True
         about = [
             acl

@@ -88,10 +88,10 @@ def listeners_of(
         if name.upper() not in protocols:
             raise ConfigError(f"listener {name} is not in listener.security.protocol.map")
         own = _own_configs(name, properties)
+        configured = BrokerConfig.of({**properties, **own}) if own else config
         found = Listener(
-            name, protocols[name.upper()], address, told.pop(name, None), BrokerConfig.of({**properties, **own}),
-            _passwords(name, properties),
-        )  # fmt: skip
+            name, protocols[name.upper()], address, told.pop(name, None), configured, _passwords(name, properties)
+        )
         if found.protocol.has_sasl:
             _check_mechanisms(found)
         made.append(found)

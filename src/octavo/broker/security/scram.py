@@ -112,7 +112,7 @@ class ScramExchange:
         signed = b",".join((self._bare, self._first, without_proof))
         signature = self._mechanism.hmac(self._credential.stored_key, signed)
         if len(proof) != len(signature):
-            raise ScramError("the proof has a wrong length")
+            raise ScramError("the proof has the wrong length")
         client_key = bytes(a ^ b for a, b in zip(proof, signature, strict=True))
         proved = hashlib.new(self._mechanism.hash_name, client_key).digest()
         if not hmac.compare_digest(proved, self._credential.stored_key) or not self._is_known:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
-import json
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,15 +10,13 @@ from typing import Any, NamedTuple
 
 from octavo.broker.security.acls import Acl
 from octavo.broker.security.scram import ScramCredential, ScramMechanism
-from octavo.errors import CorruptionError, KafkaStorageError
 from octavo.format.names import SECURITY_STORE
-from octavo.storage.directory.log_roots import live
-from octavo.storage.files.small_file import replace_file
+from octavo.storage.directory.log_roots import live, replace_everywhere
+from octavo.storage.files.shared_file import SharedFile
 from octavo.storage.log_manager import LogManager
 from octavo.storage.topics.metadata_configs import metadata_records
 from octavo.system.filesystem import FileSystem
 
-_VERSION = 0
 _SCRAM, _ACL, _REMOVE_ACL, _REMOVE_SCRAM = 11, 18, 19, 22  # the types of metadata records
 _ACL_FIELDS = ("resourceType", "resourceName", "patternType", "principal", "host", "operation", "permissionType")
 _ACL_TYPES = (int, str, int, str, str, int, int)
@@ -28,10 +24,9 @@ _ACL_TYPES = (int, str, int, str, str, int, int)
 UserCredentials = dict[ScramMechanism, dict[str, ScramCredential]]
 
 
-class Stored(NamedTuple):
-    """The file's content; every change increments the revision."""
+class _Stored(NamedTuple):
+    """The file's content."""
 
-    revision: int
     acls: frozenset[Acl]
     users: UserCredentials
 
@@ -52,9 +47,9 @@ class SecurityStore:
         roots = [root.path for root in live(log_manager.roots)]
         files = log_manager.environment.filesystem
         self._revision = 0
-        stored = [_read(files, root / SECURITY_STORE) for root in roots if files.exists(root / SECURITY_STORE)]
-        if stored:  # a disk that was away may have an older file
-            self._revision, self.acls, self._users = max(stored, key=lambda found: found.revision)
+        stored = _FILE.latest(files, roots)
+        if stored is not None:
+            self._revision, (self.acls, self._users) = stored
         else:
             for root in roots:
                 self._take_over(files, root)
@@ -87,14 +82,9 @@ class SecurityStore:
             self._users = changed
 
     def _write(self, acls: frozenset[Acl], users: UserCredentials) -> None:
+        content = _FILE.encode(self._revision + 1, _Stored(acls, users))
+        replace_everywhere(self._log_manager.roots, SECURITY_STORE, content, is_secret=True)
         self._revision += 1
-        content, written = encode(Stored(self._revision, acls, users)), 0
-        for root in live(self._log_manager.roots):
-            with root.unless_offline():
-                replace_file(root.files, root.path / SECURITY_STORE, content, is_secret=True)
-                written += 1
-        if not written:
-            raise KafkaStorageError("all log directories are offline: users and ACLs cannot be changed")
 
     def _take_over(self, files: FileSystem, root: Path) -> None:
         acls: dict[object, Acl] = {}
@@ -114,38 +104,20 @@ class SecurityStore:
         self.acls |= frozenset(acls.values())
 
 
-def encode(stored: Stored) -> bytes:
-    """The file's bytes, in order."""
+def _to_fields(stored: _Stored) -> dict[str, Any]:
     users = {
         mechanism.mechanism_name: {name: _credential_row(found) for name, found in sorted(credentials.items())}
         for mechanism, credentials in stored.users.items()
     }
-    acls = [dict(zip(_ACL_FIELDS, acl, strict=True)) for acl in sorted(stored.acls)]
-    content = {"version": _VERSION, "revision": stored.revision, "acls": acls, "users": users}
-    return (json.dumps(content, indent=1) + "\n").encode()
+    return {"acls": [dict(zip(_ACL_FIELDS, acl, strict=True)) for acl in sorted(stored.acls)], "users": users}
 
 
-def decode(data: bytes) -> Stored:
-    """Decode the file's bytes."""
-    try:
-        content = json.loads(data)
-        if content["version"] != _VERSION:
-            raise CorruptionError(f"version {content['version']!r}, expected {_VERSION}")
-        revision, acls = int(content["revision"]), frozenset(_acl(row) for row in content["acls"])
-        users = {
-            mechanism: {name: _credential(row) for name, row in content["users"][mechanism.mechanism_name].items()}
-            for mechanism in ScramMechanism
-        }
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, binascii.Error) as error:
-        raise CorruptionError(f"not a file of ACLs and users: {error!r}") from None
-    return Stored(revision, acls, users)
-
-
-def _read(files: FileSystem, path: Path) -> Stored:
-    try:
-        return decode(files.read_bytes(path))
-    except CorruptionError as error:
-        raise error.at(path=str(path)) from None
+def _of_fields(fields: dict[str, Any]) -> _Stored:
+    users = {
+        mechanism: {name: _credential(row) for name, row in fields["users"][mechanism.mechanism_name].items()}
+        for mechanism in ScramMechanism
+    }
+    return _Stored(frozenset(_acl(row) for row in fields["acls"]), users)
 
 
 def _acl(row: dict[str, Any]) -> Acl:
@@ -166,3 +138,6 @@ def _credential(row: dict[str, Any]) -> ScramCredential:
         base64.b64decode(row[name], validate=True) for name in ("salt", "storedKey", "serverKey")
     )
     return ScramCredential(salt, stored_key, server_key, int(row["iterations"]))
+
+
+_FILE = SharedFile(SECURITY_STORE, _to_fields, _of_fields)

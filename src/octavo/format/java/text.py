@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+from math import isfinite
 from typing import NamedTuple
 
 from octavo.errors import CorruptionError
@@ -64,3 +66,11 @@ def parse_integer(text: str, bits: int, position: int | None = None) -> int:
 def shortened(text: str) -> str:
     """The text as quoted in error messages: shortened, but recognisable."""
     return repr(text if len(text) <= 60 else f"{text[:60]}…")
+
+
+def double_text(value: float) -> str:
+    """A double as Java's Double.toString shows it: with an exponent below 0.001 and from 10,000,000 on."""
+    if value == 0 or not isfinite(value) or 1e-3 <= abs(value) < 1e7:
+        return str(value)
+    mantissa, _, exponent = f"{Decimal(repr(value)).normalize():E}".partition("E")
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"

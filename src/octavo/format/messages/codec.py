@@ -64,10 +64,15 @@ def encode(message: MessageSchema, version: int, row: Row) -> bytes:
     return b"".join(chunks)
 
 
-def encode_parts(message: MessageSchema, version: int, row: Row) -> list[Part]:
-    """Like `encode`, for records that are slices of files: these stay as they are, and everything in between is
-    joined."""
-    return _writer(message, version)(row)
+def prefix_reader_of(message: MessageSchema, version: int) -> Reader:
+    """`decode_prefix` for one version, for a caller that reads many such messages."""
+    return _reader(message, version)
+
+
+def parts_writer_of(message: MessageSchema, version: int) -> PartsWriter:
+    """`encode` for one version and for records that are slices of files: these stay as they are, and everything in
+    between is joined."""
+    return _writer(message, version)
 
 
 class _UnknownVersionError(Exception):

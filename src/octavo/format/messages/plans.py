@@ -6,6 +6,9 @@ coders.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from octavo.format.messages.schema import BYTES, RECORDS, STRING, UUID, Array, Encoding, Field, Primitive, Struct
 from octavo.kernels.reference.messages import StepPlan, StructPlan
 
@@ -19,10 +22,17 @@ def struct_plan(fields: tuple[Field, ...], encoding: Encoding) -> StructPlan:
     return StructPlan(
         {part.name: part.default() for part in fields},
         tuple(_field_plan(part, encoding) for part in inline),
-        tuple((part.name, part.default) for part in others if isinstance(part.default(), list | dict)),
+        tuple((part.name, _fresh(part)) for part in others if isinstance(part.default(), list | dict)),
         tuple((part.name, part.ignorable and version not in part.versions, part.default()) for part in others),
         encoding.flexible,
     )
+
+
+def _fresh(part: Field) -> Callable[[], list[Any] | dict[str, Any]]:
+    """Makes the default of a field, which nobody else may change."""
+    default = part.default()
+    is_flat = not any(isinstance(value, list | dict) for value in (default.values() if default else ()))
+    return default.copy if is_flat else part.default
 
 
 def _field_plan(part: Field, encoding: Encoding) -> StepPlan:

@@ -105,3 +105,25 @@ DESCRIBE_CLIENT_QUOTAS_RESPONSE = message("DescribeClientQuotasResponse", "0-1",
             key    string
             value  float64
 """)  # fmt: skip
+
+ALTER_CLIENT_QUOTAS_REQUEST = message("AlterClientQuotasRequest", "0-1", "1+", """
+    entries       []EntryData
+        entity  []EntityData
+            entityType  string
+            entityName  string  nullable
+        ops     []OpData
+            key     string
+            value   float64
+            remove  bool
+    validateOnly  bool
+""")  # fmt: skip
+
+ALTER_CLIENT_QUOTAS_RESPONSE = message("AlterClientQuotasResponse", "0-1", "1+", """
+    throttleTimeMs  int32
+    entries         []EntryData
+        errorCode     int16
+        errorMessage  string        nullable
+        entity        []EntityData
+            entityType  string
+            entityName  string  nullable
+""")  # fmt: skip

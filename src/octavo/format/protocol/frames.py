@@ -8,10 +8,11 @@ tells a client what the broker can read.
 from __future__ import annotations
 
 import struct
+from functools import cache
 from typing import NamedTuple
 
 from octavo.errors import CorruptionError
-from octavo.format.messages.codec import Part, decode_prefix, encode_parts
+from octavo.format.messages.codec import Part, parts_writer_of, prefix_reader_of
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import API_VERSIONS, Api
 from octavo.format.varint import Bytes, decode_uvarint
@@ -45,15 +46,45 @@ def read_header(frame: Bytes) -> RequestHeader:
         raise CorruptionError(f"the client id is not UTF-8: {error.reason}", position=_HEAD.size) from None
 
 
-def read_body(api: Api, header: RequestHeader, frame: Bytes) -> Row:
-    """The request's body; its records are views into the frame.
+class WireFormat:
+    """An API in one version: reads the bodies of its requests, and writes its responses."""
 
-    Bytes after the body are ignored, as in Kafka: librdkafka sends more than the version defines.
-    """
-    start = header.end
-    if header.api_version in api.request.flexible:
-        start = _skip_tags(frame, start)
-    return decode_prefix(api.request, header.api_version, memoryview(frame), start)[0]
+    def __init__(self, api: Api, version: int) -> None:
+        self.api = api
+        self.version = version
+        self.name = api.name
+        self._read = prefix_reader_of(api.request, version)
+        self._write = parts_writer_of(api.response, version)
+        self._has_tags = version in api.request.flexible
+        self._tags = b"\0" if version in api.response.flexible and api is not API_VERSIONS else b""
+
+    def read_body(self, header: RequestHeader, frame: Bytes) -> Row:
+        """The request's body; its records are views into the frame.
+
+        Bytes after the body are ignored, as in Kafka: librdkafka sends more than the version defines.
+        """
+        start = header.end
+        if self._has_tags:
+            start = _skip_tags(frame, start)
+        body: Row = self._read(frame, start)[0]
+        return body
+
+    def response_parts(self, correlation_id: int, row: Row) -> list[Part]:
+        """A response with its length and header, ready to be sent."""
+        parts = self._write(row)
+        first = parts[0]  # always bytes
+        assert isinstance(first, bytes)
+        size = _ID_BYTES + len(self._tags) + len(first)
+        for part in parts[1:]:
+            size += len(part) if isinstance(part, Bytes) else part.size
+        parts[0] = _LENGTH_AND_ID.pack(size, correlation_id) + self._tags + first
+        return parts
+
+
+@cache
+def wire_format(api: Api, version: int) -> WireFormat:
+    """How an API, in a version that it has, is read and written."""
+    return WireFormat(api, version)
 
 
 def _skip_tags(frame: Bytes, position: int) -> int:
@@ -67,16 +98,3 @@ def _skip_tags(frame: Bytes, position: int) -> int:
         if position > len(frame):
             raise CorruptionError("a tag of the header reaches beyond the frame", position=position)
     return position
-
-
-def response_parts(api: Api, version: int, correlation_id: int, row: Row) -> list[Part]:
-    """A response with its length and header, ready to be sent."""
-    parts = encode_parts(api.response, version, row)
-    tags = b"\0" if version in api.response.flexible and api is not API_VERSIONS else b""
-    size = _ID_BYTES + len(tags)
-    for part in parts:
-        size += len(part) if isinstance(part, Bytes) else part.size
-    first = parts[0]  # always bytes
-    assert isinstance(first, bytes)
-    parts[0] = _LENGTH_AND_ID.pack(size, correlation_id) + tags + first
-    return parts

@@ -1,4 +1,4 @@
-"""Schemas to create, extend and delete topics."""
+"""Schemas for creating, extending and deleting topics."""
 
 from __future__ import annotations
 

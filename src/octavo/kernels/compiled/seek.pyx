@@ -1,4 +1,5 @@
-"""Searches the slots of an index, and finds the first record with a given timestamp."""
+"""Searches the slots of an index; finds the first batch that reaches an offset or a timestamp, and the first record
+with a given timestamp."""
 
 from octavo.kernels.compiled.buffers cimport *
 from octavo.kernels.compiled.layout cimport *
@@ -106,3 +107,37 @@ def find_timestamp(data, int64_t timestamp, int64_t start_offset):
     if place.code != FOUND:
         place.timestamp, place.offset, place.epoch = -1, -1, -1
     return place.code, place.position, place.size, place.timestamp, place.offset, place.epoch
+
+
+def find_batch(data, int64_t target, bint by_timestamp):
+    """The first v2 batch whose last offset (or `by_timestamp` its largest timestamp) is not below the target, among the
+    batches at the start of `data`.
+
+    Returns (Seek, base offset, position, size). Only headers are read: the last batch may be incomplete. With MORE the
+    search goes on at the position, which may lie beyond the data; with DECODE the batch there is in an old format, or
+    broken.
+    """
+    cdef Py_buffer view
+    cdef const uint8_t *p
+    cdef int64_t position = 0, size = 0, value, base_offset = -1
+    cdef int code = MORE
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    while view.len - position >= BATCH_OVERHEAD:
+        p = <const uint8_t *>view.buf + position
+        size = <int64_t><int32_t>load_be32(p + SIZE_POSITION) + LOG_OVERHEAD
+        if p[MAGIC_POSITION] != 2 or size < BATCH_OVERHEAD:
+            code = DECODE
+            break
+        base_offset = <int64_t>load_be64(p)
+        if by_timestamp:
+            value = <int64_t>load_be64(p + MAX_TIMESTAMP_POSITION)
+        else:
+            value = <int64_t>(<uint64_t>base_offset + <uint64_t><int64_t><int32_t>load_be32(p + LAST_OFFSET_DELTA_POSITION))
+        if value >= target:
+            code = FOUND
+            break
+        position += size
+    PyBuffer_Release(&view)
+    if code != FOUND:
+        base_offset, size = -1, 0
+    return code, base_offset, position, size

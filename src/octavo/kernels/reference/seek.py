@@ -1,4 +1,5 @@
-"""Searches the slots of an index, and finds the first record with a given timestamp, in plain Python."""
+"""Searches the slots of an index; finds the first batch that reaches an offset or a timestamp, and the first record
+with a given timestamp. In plain Python."""
 
 from __future__ import annotations
 
@@ -85,3 +86,24 @@ def _seek_records(batch: memoryview, size: int, timestamp: int, start_offset: in
 def _int64(number: int) -> int:
     """The number wrapped to 64 bits, as in Java."""
     return (number + 2**63) % 2**64 - 2**63
+
+
+def find_batch(data: Buffer, target: int, by_timestamp: bool) -> tuple[int, int, int, int]:
+    """The first v2 batch whose last offset (or `by_timestamp` its largest timestamp) is not below the target, among the
+    batches at the start of `data`.
+
+    Returns (Seek, base offset, position, size). Only headers are read: the last batch may be incomplete. With MORE the
+    search goes on at the position, which may lie beyond the data; with DECODE the batch there is in an old format, or
+    broken.
+    """
+    view, position = memoryview(data).cast("B"), 0
+    while len(view) - position >= layout.BATCH_OVERHEAD:
+        fields = layout.BATCH_HEADER.unpack_from(view, position)
+        base_offset, size, magic, last_offset_delta, max_timestamp = *fields[:2], fields[3], fields[6], fields[8]
+        size += layout.LOG_OVERHEAD
+        if magic != 2 or size < layout.BATCH_OVERHEAD:
+            return Seek.DECODE, -1, position, 0
+        if (max_timestamp if by_timestamp else _int64(base_offset + last_offset_delta)) >= target:
+            return Seek.FOUND, base_offset, position, size
+        position += size
+    return Seek.MORE, -1, position, 0

@@ -41,7 +41,7 @@ def check_records(columns: RecordColumns, claims_append_time: bool, assignment: 
 
 
 def clearly_accepted(oldest: int, latest: int, null_keys: int, assignment: Assignment) -> bool:
-    """Whether `check_records` would accept records of these times, none of them a broker's. A False may be wrong."""
+    """Whether it is certain that `check_records` would accept records of these times, none of them a broker's."""
     return not (null_keys and assignment.settings.is_compacted) and _all_in_time(oldest, latest, assignment)
 
 
@@ -89,7 +89,7 @@ def null_flags(column: BinaryColumn | None, rows: int) -> Flags | None:
 
 
 def _all_in_time(oldest: int, latest: int, assignment: Assignment) -> bool:
-    """Whether all timestamps between these are within the limits. A False may be wrong, since -1 means no timestamp."""
+    """Whether it is certain that all timestamps between these are within the limits: -1 means no timestamp."""
     settings, now_ms = assignment.settings, assignment.now_ms
     if settings.timestamp_type is TimestampType.LOG_APPEND_TIME:
         return True

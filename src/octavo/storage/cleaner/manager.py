@@ -20,6 +20,7 @@ from octavo.storage.environment import Environment
 from octavo.system.clock import Clock
 from octavo.system.filesystem import is_disk_failure
 from octavo.system.runner import InlineRunner
+from octavo.system.scheduler import ScheduledTask
 from octavo.system.signals import Signal
 
 _log = logging.getLogger(__name__)
@@ -38,18 +39,37 @@ class CleanerManager:
         self.states = CleanerStates()
         self._logs = logs
         self._environment = environment
-        self._config = broker_config
-        self._limits = MapLimits.of(broker_config, secrets.token_bytes(16))
         self._is_stopping = False
         self._stopping = Signal()
+        self._tasks: list[ScheduledTask] = []
+        self._set(broker_config)
+
+    def _set(self, broker_config: BrokerConfig) -> None:
+        self._config = broker_config
+        self._limits = MapLimits.of(broker_config, secrets.token_bytes(16))
         rate = broker_config.log_cleaner_io_max_bytes_per_second
-        self._throttle = Throttle(rate, environment.clock, self._wait_ms)
+        self._throttle = Throttle(rate, self._environment.clock, self._wait_ms)
 
     def start(self) -> None:
         """Let log.cleaner.threads threads clean what is due, again and again."""
         for number in range(self._config.log_cleaner_threads if self._config.log_cleaner_enable else 0):
             name, period_ms = f"kafka-log-cleaner-thread-{number}", self._config.log_cleaner_backoff_ms
-            self._environment.scheduler.schedule(name, self.work, period_ms=max(period_ms, 1))
+            task = self._environment.scheduler.schedule(name, self.work, period_ms=max(period_ms, 1))
+            self._tasks.append(task)
+
+    @staticmethod
+    def check(broker_config: BrokerConfig) -> None:
+        """Raise ConfigError for configs with which nothing could be cleaned."""
+        MapLimits.of(broker_config, b"")
+
+    def configure(self, broker_config: BrokerConfig) -> None:
+        """Use new configs from the next cleaning on."""
+        self._set(broker_config)
+        if self._tasks:
+            for task in self._tasks:
+                task.cancel()
+            self._tasks.clear()
+            self.start()
 
     def stop(self) -> None:
         """Abort cleanings in progress; returns when there are none."""

@@ -29,6 +29,9 @@ def check_identity(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | N
         with root.unless_offline():
             found[root] = root.meta()
     known = [(root, meta) for root, meta in found.items() if meta is not None]
+    for root, meta in known:
+        if meta.node_id is not None and root.node_id not in (None, meta.node_id):
+            raise LogDirError(f"{root.path}: node.id is {meta.node_id} in its meta.properties, expected {root.node_id}")
     for slot, (root, meta) in enumerate(known):
         first_root, first = known[0]
         for what, mine, theirs in (
@@ -49,8 +52,9 @@ def make_identity(found: Mapping[LogRoot, MetaProperties | None], now_ms: int) -
     cluster_id = known.cluster_id if known is not None else None
     node_id = known.node_id if known is not None else None
     cluster_id = cluster_id or kafka_uuid.to_text(random_uuid())
-    node_id = DEFAULT_NODE_ID if node_id is None else node_id
     for root, meta in found.items():
         if meta is None and root.failure is None:
+            wanted = DEFAULT_NODE_ID if root.node_id is None else root.node_id
+            own = wanted if node_id is None else node_id
             with root.unless_offline():
-                root.write_meta(MetaProperties(NODE_ID_VERSION, cluster_id, node_id, random_uuid()), now_ms)
+                root.write_meta(MetaProperties(NODE_ID_VERSION, cluster_id, own, random_uuid()), now_ms)

@@ -74,8 +74,9 @@ class LogRoot:
     whether the directory counts as cleanly stopped.
     """
 
-    def __init__(self, path: Path, filesystem: FileSystem, selection: Selection) -> None:
+    def __init__(self, path: Path, filesystem: FileSystem, selection: Selection, node_id: int | None = None) -> None:
         self.path = path
+        self.node_id = node_id  # of the broker that it has to belong to, if that matters
         self.files = filesystem
         self.selection = selection
         self.failure: str | None = None  # why the directory is offline

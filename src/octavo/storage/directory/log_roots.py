@@ -12,9 +12,11 @@ from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.directory.identity import check_identity, make_identity
 from octavo.storage.directory.log_root import LogRoot, Selection
 from octavo.storage.environment import Environment
+from octavo.storage.files.small_file import replace_file
 from octavo.system.urls import local_path, shown_url
 
 ALL_DIRECTORIES = "*"
+CORDONED = "cordoned.log.dirs"
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -43,7 +45,7 @@ def check_cordoned(paths: Sequence[Path], names: Sequence[str]) -> None:
     for name in names:
         if name != ALL_DIRECTORIES and Path(name).resolve() not in places:
             expected = f"{ALL_DIRECTORIES} or log directories: {', '.join(map(str, paths))}"
-            raise ConfigError(f"cordoned.log.dirs names {name}, expected {expected}")
+            raise ConfigError(f"{CORDONED} names {name}, expected {expected}")
 
 
 def cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
@@ -59,16 +61,21 @@ def cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
 
 
 def open_roots(
-    paths: Sequence[Path], environment: Environment, selection: Selection, *, create: bool | None
+    paths: Sequence[Path],
+    environment: Environment,
+    selection: Selection,
+    *,
+    create: bool | None,
+    node_id: int | None,
 ) -> list[LogRoot]:
     """Lock and check the directories; nothing changes if they belong to different brokers or another process holds one.
 
     1. Lock those that exist. 2. If `create` is True, create missing ones; if None, leave that to `make_missing`; if
     False, refuse. 3. Compare identities, list folders. 4. Write missing identities if `create`. If 4 is not reached,
     what 2 created is removed. A directory whose disk fails in the process goes offline; if all fail, an error is
-    raised.
+    raised. New directories get the `node_id`; those of another node are refused.
     """
-    roots = [LogRoot(path, environment.filesystem, selection) for path in paths]
+    roots = [LogRoot(path, environment.filesystem, selection, node_id) for path in paths]
     try:
         for root in roots:
             with root.unless_offline():
@@ -122,6 +129,17 @@ def _check(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | None]:
 def live(roots: Sequence[LogRoot]) -> list[LogRoot]:
     """The directories that exist and are not offline."""
     return [root for root in roots if root.is_live]
+
+
+def replace_everywhere(roots: Sequence[LogRoot], name: str, content: bytes, *, is_secret: bool = False) -> None:
+    """Give a file new content in every directory in use; KafkaStorageError if there is none."""
+    written = 0
+    for root in live(roots):
+        with root.unless_offline():
+            replace_file(root.files, root.path / name, content, is_secret=is_secret)
+            written += 1
+    if not written:
+        raise KafkaStorageError(f"all log directories are offline: {name} cannot be changed")
 
 
 def check_partitions(roots: Sequence[LogRoot]) -> None:

@@ -16,6 +16,8 @@ from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
 from octavo.system.scheduler import Scheduler
 
+_MOST_PREFERRED = 10_000
+
 
 class Loss(NamedTuple):
     """Bytes on disk that recovery removed from a log."""
@@ -43,11 +45,11 @@ class OpenLogs:
         self._environment = environment
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.future_and_stray: list[tuple[LogRoot, PartitionLog]] = []  # of -future and -stray folders
-        self.deleted: list[PartitionLog] = []  # their folders end in -delete
         self.unreadable: dict[Path, OctavoError | OSError] = {}  # folders that could not be loaded, and why
         self.lock = threading.RLock()
         self.is_closed = False
         self._root_by_partition: dict[TopicPartition, LogRoot] = {}
+        self._preferred: dict[TopicPartition, LogRoot] = {}
         for root in roots:
             root.on_offline = self.abandon_offline
 
@@ -127,14 +129,24 @@ class OpenLogs:
             if topic_partition not in topic_partitions
         }
 
-    def remove(self, topic_partition: TopicPartition, log: PartitionLog) -> None:
-        """Record that a hidden log's folder is about to be deleted."""
-        self.deleted.append(log)
+    def remove(self, topic_partition: TopicPartition) -> None:
+        """Forget a hidden partition, whose folder is about to be deleted."""
         self._root_by_partition.pop(topic_partition).partitions.discard(topic_partition)
 
-    def emptiest(self) -> LogRoot:
-        """The directory with the fewest partitions, among those that are online and not cordoned."""
+    def prefer(self, topic_partition: TopicPartition, root: LogRoot) -> None:
+        """Put a partition that does not exist yet into this directory, should it be created before the close."""
+        with self.lock:
+            if len(self._preferred) >= _MOST_PREFERRED:  # clients may name partitions that nobody will create
+                del self._preferred[next(iter(self._preferred))]
+            self._preferred[topic_partition] = root
+
+    def place(self, topic_partition: TopicPartition) -> LogRoot:
+        """The directory for a new partition: the preferred one, or the one with the fewest partitions among those that
+        are online and not cordoned."""
         usable = self.live_roots
+        preferred = self._preferred.pop(topic_partition, None)
+        if preferred in usable:
+            return preferred
         if not usable:
             raise KafkaStorageError("all log directories are offline")
         free = [root for root in usable if not root.is_cordoned]
@@ -161,8 +173,6 @@ class OpenLogs:
         Returns the errors of logs and directories that could not be closed cleanly; all the others are closed.
         """
         scheduler.shutdown()
-        for log in self.deleted:
-            log.abandon("it is deleted")
         failures = [failure for root in self.live_roots for failure in self._close(root)]
         for root in self.roots:
             root.unlock()

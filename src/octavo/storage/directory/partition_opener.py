@@ -33,7 +33,7 @@ class OpenOptions:
     progress: RecoveryProgress | None = None
     on_loss: OnLoss = no_loss
     upkeep: bool = False  # remove files and folders marked as deleted
-    check_all: bool = False  # check every batch, also after a clean stop and before the recovery points
+    check_all: bool = False  # check every batch, even after a clean stop and before the recovery points
 
 
 class PartitionOpener:
@@ -118,6 +118,13 @@ class PartitionOpener:
                     for log in self._logs.all_of(root):
                         log.close()
                     root.mark_clean()
+
+    def configure(self, broker_config: BrokerConfig) -> None:
+        """Use new configs for the logs that are open and for those to come."""
+        self._broker_config = broker_config
+        for topic_partition, log in self._logs.logs.items():
+            log.configure(self._configs.of(topic_partition.topic))
+            log.producers.expiration_ms = broker_config.producer_id_expiration_ms
 
     def create(self, topic_partition: TopicPartition, root: LogRoot, topic_id: bytes) -> PartitionLog:
         """Create a partition's folder; returns its log, which is not visible yet."""

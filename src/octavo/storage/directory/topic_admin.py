@@ -111,20 +111,21 @@ class TopicAdmin:
         with self._logs.usable():
             known = [self._logs.log(topic_partition) for topic_partition in self._logs.partitions(topic)]
             configs = self._configs.altered(topic, changes)
-            self._changes.store(topic, replace(self._stored(topic, known), configs=configs))
+            self._changes.store({topic: replace(self._stored(topic, known), configs=configs)})
             config = self._configs.of(topic)
             for log in known:
                 log.configure(config)
             return config
 
-    def delete(self, topic: str) -> None:
-        """Rename a topic's folders to `-delete`, and remove them after the broker's file.delete.delay.ms.
+    def delete(self, topics: Iterable[str]) -> None:
+        """Rename the folders of topics to `-delete`, and remove them after the broker's file.delete.delay.ms.
 
-        After a crash, reopening the directories leaves either all folders renamed or none.
+        After a crash, reopening the directories leaves either all folders of a topic renamed or none.
         """
         with self._logs.usable():
-            topic_partitions = self._logs.partitions(topic)
-            self._changes.remove(topic, topic_partitions, self._stored(topic, map(self._logs.log, topic_partitions)))
+            self._changes.remove(
+                {topic: self._stored(topic, map(self._logs.log, self._logs.partitions(topic))) for topic in topics}
+            )
 
     def _stored(self, topic: str, logs: Iterable[PartitionLog]) -> StoredTopic:
         """What is stored for a topic, with the id from its logs; for a topic made by a broker, what would be stored."""
@@ -163,7 +164,7 @@ class TopicAdmin:
             raise InvalidPartitionsError(f"{problem}; {_TO_COMPLETE}, or delete the topic")
         if missing < total:
             problem = f"partition {missing} of topic {topic} is in none of the log directories"
-            raise InvalidPartitionsError(f"{problem}: open all that have partitions of it")
+            raise InvalidPartitionsError(f"{problem}: open all directories that have partitions of it")
 
     def _check_name(self, topic: str) -> None:
         check_topic_name(topic)

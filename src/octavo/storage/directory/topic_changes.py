@@ -69,47 +69,61 @@ class TopicChanges:
             self._configs.store(topic, noted)
             with suppress(OctavoError, OSError):
                 self._undo(topic_partitions, made)
-                self.store(topic, before)
+                self.store({topic: before})
             raise
         self._logs.show(made)
-        self.store(topic, wanted)
+        self.store({topic: wanted})
 
-    def remove(self, topic: str, topic_partitions: Sequence[TopicPartition], known: StoredTopic) -> None:
-        """Delete a topic's partitions; `known` is what is stored for it, or would be.
+    def remove(self, known: Mapping[str, StoredTopic]) -> None:
+        """Delete topics, with one write per file for all of them; `known` is what is stored for each, or would be.
 
-        1. Store `known` with a pending deletion. 2. Hide the partitions. 3. Rename their folders to `-delete`; they are
-        removed later. 4. Store the other topics alone. 5. Write the checkpoints without the topic. A crash in 1 leaves
+        1. Store `known` with pending deletions. 2. Hide the partitions. 3. Rename their folders to `-delete`; they are
+        removed later. 4. Store the other topics alone. 5. Write the checkpoints without these. A crash in 1 leaves
         the record in some directories or none, a crash in 2 to 4 in all of them: if there is one, `complete` resumes at
-        2. Partitions that could not be renamed are shown again, and can be deleted again. If none was renamed the
-        record is removed too, so that a topic still in use does not disappear at the next open.
+        2. Partitions that could not be renamed are shown again, and can be deleted again. If none of a topic was
+        renamed its record is removed too, so that a topic still in use does not disappear at the next open.
         """
-        logs = {
-            topic_partition: (self._logs.root_of(topic_partition), self._logs.log(topic_partition))
-            for topic_partition in topic_partitions
-        }
-        roots = list(dict.fromkeys(root for root, _ in logs.values()))
-        numbers = tuple(topic_partition.partition for topic_partition in topic_partitions)
-        before = self._configs.stored.get(topic)
+        found = {topic: self._place(topic) for topic in known}
+        logs = {topic_partition: place for own in found.values() for topic_partition, place in own.items()}
+        before = {topic: self._configs.stored.get(topic) for topic in known}
         try:
-            self.store(topic, replace(known, pending=PendingChange(Change.DELETE, numbers, self._directories(roots))))
+            self.store(
+                {topic: replace(stored, pending=self._deletion(found[topic])) for topic, stored in known.items()}
+            )
             self._rename_out(logs, lambda _, log: self._schedule(log.delete))
         except BaseException:
-            if all(self._files.exists(root.path / str(topic_partition)) for topic_partition, (root, _) in logs.items()):
-                with suppress(OctavoError, OSError):
-                    self.store(topic, before)
+            renamed = {
+                topic_partition.topic
+                for topic_partition, (root, _) in logs.items()
+                if not self._files.exists(root.path / str(topic_partition))
+            }
+            with suppress(OctavoError, OSError):
+                self.store({topic: stored for topic, stored in before.items() if topic not in renamed})
             raise
-        self.store(topic, None)
-        for root in roots:
+        self.store(dict.fromkeys(known))
+        for root in dict.fromkeys(root for root, _ in logs.values()):
             with root.using():
-                root.checkpoints.forget_cleaner_offsets(topic_partitions)
+                root.checkpoints.forget_cleaner_offsets(logs)
                 root.checkpoints.write(self._logs.of(root))
 
-    def store(self, topic: str, stored: StoredTopic | None) -> None:
-        """Store what is known about a topic (None: it was deleted) in every directory in use."""
-        if stored is None:
-            self._configs.forget(topic)
-        else:
-            self._configs.store(topic, stored)
+    def _place(self, topic: str) -> Made:
+        return {
+            topic_partition: (self._logs.root_of(topic_partition), self._logs.log(topic_partition))
+            for topic_partition in self._logs.partitions(topic)
+        }
+
+    def _deletion(self, logs: Made) -> PendingChange:
+        roots = list(dict.fromkeys(root for root, _ in logs.values()))
+        numbers = tuple(topic_partition.partition for topic_partition in logs)
+        return PendingChange(Change.DELETE, numbers, self._directories(roots))
+
+    def store(self, topics: Mapping[str, StoredTopic | None]) -> None:
+        """Store what is known about topics (None: it was deleted) in every directory in use."""
+        for topic, stored in topics.items():
+            if stored is None:
+                self._configs.forget(topic)
+            else:
+                self._configs.store(topic, stored)
         self._write(self._configs.stored)
 
     def complete(self) -> None:
@@ -142,7 +156,7 @@ class TopicChanges:
                 self._logs.show(made)
             current = replace(stored, pending=None)
             _log.warning("topic %s: its creation was interrupted; %d partitions were created now", topic, len(missing))
-        self.store(topic, current)  # perhaps in the version of another directory's file: completed long ago
+        self.store({topic: current})  # perhaps in the version of another directory's file: completed long ago
 
     def _complete_deletion(self, topic: str, stored: StoredTopic, pending: PendingChange) -> None:
         known = [topic_partition for topic_partition in self._logs.known_partitions if topic_partition.topic == topic]
@@ -157,7 +171,7 @@ class TopicChanges:
         self._rename_out(logs, lambda _, log: self._schedule(log.delete))
         if self._are_open(pending.directories) and not self._logs.unreadable:
             current = self._configs.stored.get(topic)
-            self.store(topic, current if current and current.topic_id != stored.topic_id else None)
+            self.store({topic: current if current and current.topic_id != stored.topic_id else None})
         if own:
             _log.warning("topic %s: its deletion was interrupted; %d partitions were deleted now", topic, len(own))
 
@@ -172,7 +186,7 @@ class TopicChanges:
     def _make_one(self, topic_partition: TopicPartition, topic_id: bytes) -> tuple[LogRoot, PartitionLog]:
         """Create a partition in the directory with the fewest partitions; if its disk fails, in the next one."""
         while True:
-            root = self._logs.emptiest()
+            root = self._logs.place(topic_partition)
             root.partitions.add(topic_partition)
             try:
                 return root, self._opener.create(topic_partition, root, topic_id)
@@ -200,7 +214,8 @@ class TopicChanges:
                 self._files.fsync_folder(root.path)
 
     def _rename_out(self, logs: Made, then: Callable[[LogRoot, PartitionLog], None]) -> None:
-        """Hide partitions and rename as many of their folders as possible; then raise the first error."""
+        """Hide partitions, rename as many of their folders as possible and sync the names; then raise the first
+        error."""
         self._logs.hide(logs)
         staying, failures = dict(logs), list[KafkaStorageError]()
         try:
@@ -211,7 +226,7 @@ class TopicChanges:
                     failures.append(error)
                     continue
                 del staying[topic_partition]
-                self._logs.remove(topic_partition, log)
+                self._logs.remove(topic_partition)
                 then(root, log)
         finally:
             there = {
@@ -220,6 +235,11 @@ class TopicChanges:
                 if self._files.exists(found[0].path / str(topic_partition))
             }
             self._logs.show(there)  # an interrupt may have come just after a rename
+        for root in dict.fromkeys(
+            root for topic_partition, (root, _) in logs.items() if topic_partition not in staying
+        ):
+            with root.using():
+                self._files.fsync_folder(root.path)
         if failures:
             raise failures[0]
 

@@ -108,8 +108,9 @@ def read(segments: Segments, limits: Limits, request: ReadRequest, *, with_abort
     while segment is not None:
         found = _read_segment(segment, _max_position(segment, limits.upper_bound), request)
         if found is not None:
-            aborted = _aborted(segments, segment, found, start, limits.log_end.offset) if with_aborted else ()
-            return found._replace(aborted=aborted)
+            if not with_aborted:
+                return found
+            return found._replace(aborted=_aborted(segments, segment, found, start, limits.log_end.offset))
         segment = segments.after(segment)
     return Fetched(limits.log_end, None)
 

@@ -72,7 +72,7 @@ class ProducerAppendInfo:
         return ProducerUpdate(self.current, self.updated, self.started)
 
     def find_duplicate(self, batch: DataBatch) -> CachedBatch | None:
-        """The producer's batch in the log with the same epoch and sequences; None if it is not among its last ones."""
+        """The producer's batch in the log with the same epoch and sequences; None if it is not among the last five."""
         if batch.epoch != self.current.epoch:
             return None
         for known in self.current.batches:

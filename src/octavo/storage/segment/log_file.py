@@ -18,15 +18,13 @@ from octavo.format.batches.zeros import zeros_end
 from octavo.format.indexes.offset_index import OffsetPosition
 from octavo.kernels.layout import (
     BATCH,
-    BATCH_FIELDS,
-    BATCH_HEADER,
-    BATCH_OVERHEAD,
     ENTRY_PREFIX,
     LOG_OVERHEAD,
     MAGIC_POSITION,
     MESSAGE_V1,
     MIN_MESSAGE_SIZE,
     NO_TIMESTAMP,
+    Seek,
     Stop,
 )
 from octavo.storage.files.open_files import OPEN_FILES, ReleasableFile
@@ -38,10 +36,6 @@ if TYPE_CHECKING:
 # How much is read at once to find a batch near an index entry; by default, entries are about 4096 bytes apart.
 _HEADERS_BYTES = 8 << 10
 _HEADERS_ROWS = 128
-
-
-_LAST_OFFSET_DELTA = list(BATCH_FIELDS).index("lastOffsetDelta")
-_MAX_TIMESTAMP = list(BATCH_FIELDS).index("maxTimestamp")
 
 
 class BatchPlace(NamedTuple):
@@ -112,44 +106,58 @@ class LogFile(ReleasableFile):
             read_into, start=position, chunk_bytes=chunk_bytes, total_bytes=end - position, check_crc=check_crc
         )
 
-    def find(self, search_by: SearchBy, target: int, position: int) -> BatchPlace | None:
+    def head(self, position: int) -> bytes:
+        """The first bytes from a position on, which `begins_batch` and `find` look at."""
+        left = self.size - position
+        return self.file.pread(min(_HEADERS_BYTES, left), position) if position >= 0 and left > 0 else b""
+
+    def find(self, search_by: SearchBy, target: int, position: int, head: bytes | None = None) -> BatchPlace | None:
         """The first batch from a position on whose value is not below the target; None if there is none.
 
-        Reads little at once, and only the header of a large batch.
+        Reads little at once, and only the header of a large batch; nothing for the `head` at the position.
         """
-        file, end, table = self.file, self.size, _tables.table
+        end, by_timestamp = self.size, search_by is SearchBy.MAX_TIMESTAMP
         while position < end:
-            data = file.pread(min(_HEADERS_BYTES, end - position), position)
-            rows, length, stop = kernels.walk(data, 0, len(data), table, False)
-            if rows:
-                found = table[:rows]
-                reached = _values(found, search_by) >= target
-                first = int(reached.argmax())
-                if reached[first]:
-                    return BatchPlace(
-                        found["base_offset"].item(first),
-                        position + found["position"].item(first),
-                        found["size"].item(first),
-                    )
-            elif stop == Stop.INCOMPLETE_BATCH:
-                place, value = _header_alone(data, position, search_by)
-                length = place.size
-                if position + length > end:
-                    return None
-                if value >= target:
+            data = self.head(position) if head is None else head
+            code, base_offset, at, size = kernels.find_batch(data, target, by_timestamp)
+            position, head = position + at, None
+            if code == Seek.FOUND:
+                return BatchPlace(base_offset, position, size) if position + size <= end else None
+            if code == Seek.DECODE or not at:  # an old message may be shorter than a v2 header
+                place, position = self._find_old(search_by, target, position)
+                if place is not None:
                     return place
-            else:
-                return None
-            position += length
         return None
 
-    def begins_batch(self, entry: OffsetPosition) -> bool:
-        """Whether a batch begins where an index entry says, at or before the entry's offset.
+    def _find_old(self, search_by: SearchBy, target: int, position: int) -> tuple[BatchPlace | None, int]:
+        """`find` for old formats, among the next few batches; also returns where the search goes on."""
+        data, table = self.head(position), _tables.table
+        rows, length, stop = kernels.walk(data, 0, len(data), table, False)
+        if rows:
+            found = table[:rows]
+            reached = _values(found, search_by) >= target
+            first = int(reached.argmax())
+            if reached[first]:
+                return BatchPlace(
+                    found["base_offset"].item(first),
+                    position + found["position"].item(first),
+                    found["size"].item(first),
+                ), position
+        elif stop == Stop.INCOMPLETE_BATCH:
+            place, value = _message_alone(data, position, search_by)
+            length = place.size
+            if value >= target and position + length <= self.size:
+                return place, position
+        else:
+            length = self.size
+        return None, position + length
+
+    def begins_batch(self, entry: OffsetPosition, head: bytes) -> bool:
+        """Whether a batch begins where an index entry says (`head` is what is there), at or before the entry's offset.
 
         Only the header is checked. The header of a compressed message in an old format holds its last offset, which may
         be larger than the offset in an old broker's entry.
         """
-        head = self.file.pread(MAGIC_POSITION + 1, entry.position) if 0 <= entry.position < self.size else b""
         if len(head) <= MAGIC_POSITION:
             return False
         base_offset, size = ENTRY_PREFIX.unpack_from(head)
@@ -202,18 +210,14 @@ def _values(table: NDArray[np.void], search_by: SearchBy) -> NDArray[np.int64]:
     return last_offsets(table)
 
 
-def _header_alone(data: bytes, position: int, search_by: SearchBy) -> tuple[BatchPlace, int]:
-    """The place of a batch of which little more than the header was read, and the value it is searched by."""
-    base_offset, size = ENTRY_PREFIX.unpack_from(data)
-    magic, by_time = data[MAGIC_POSITION], search_by is SearchBy.MAX_TIMESTAMP
-    if magic >= 2 and len(data) >= BATCH_OVERHEAD:
-        fields = BATCH_HEADER.unpack_from(data)
-        value = fields[_MAX_TIMESTAMP] if by_time else base_offset + fields[_LAST_OFFSET_DELTA]
-    elif by_time:
-        value = MESSAGE_V1.unpack_from(data)[-1] if magic == 1 and len(data) >= MESSAGE_V1.size else NO_TIMESTAMP
-    else:
-        value = base_offset
-    return BatchPlace(base_offset, position, size + LOG_OVERHEAD), value
+def _message_alone(data: bytes, position: int, search_by: SearchBy) -> tuple[BatchPlace, int]:
+    """The place of a message of which little more than the header was read, and the value it is searched by."""
+    offset, size = ENTRY_PREFIX.unpack_from(data)
+    value = offset
+    if search_by is SearchBy.MAX_TIMESTAMP:
+        has_timestamp = data[MAGIC_POSITION] == 1 and len(data) >= MESSAGE_V1.size
+        value = MESSAGE_V1.unpack_from(data)[-1] if has_timestamp else NO_TIMESTAMP
+    return BatchPlace(offset, position, size + LOG_OVERHEAD), value
 
 
 class _Tables(threading.local):

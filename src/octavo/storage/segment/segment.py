@@ -164,8 +164,14 @@ class Segment:
 
     def find_batch(self, offset: int, start_position: int = 0) -> BatchPlace | None:
         """The first batch whose last offset is not below this offset; None if there is none."""
-        position = max(self.index_entry(offset).position, start_position)
-        return self.files.log.find(SearchBy.LAST_OFFSET, offset, position)
+        log, entry = self.files.log, self.files.offset_index.lookup(offset)
+        head = log.head(entry.position)
+        if entry.position and not log.begins_batch(entry, head):
+            entry = self.index_entry(offset)
+            head = log.head(entry.position)
+        if start_position <= entry.position:
+            return log.find(SearchBy.LAST_OFFSET, offset, entry.position, head)
+        return log.find(SearchBy.LAST_OFFSET, offset, start_position)
 
     def index_entry(self, offset: int) -> OffsetPosition:
         """The offset index's entry with the largest offset that is not above this one."""
@@ -181,9 +187,9 @@ class Segment:
 
     def _trusted(self, look: Callable[[OffsetIndexFile], Entry]) -> Entry:
         """An entry at whose position a batch begins; an index that points elsewhere is rebuilt from the log."""
-        index = self.files.offset_index
+        index, log = self.files.offset_index, self.files.log
         entry = look(index)
-        if entry is not None and entry.position and not self.files.log.begins_batch(entry):
+        if entry is not None and entry.position and not log.begins_batch(entry, log.head(entry.position)):
             problem = f"the entry of offset {entry.offset} names position {entry.position}, where no such batch is"
             with self._lock:
                 index.rebuild(problem)

@@ -56,7 +56,7 @@ def all_folders(filesystem: FileSystem, roots: Sequence[Path]) -> list[Path]:
 def _staged(filesystem: FileSystem, folders: Iterable[Path]) -> list[tuple[Path, StagedFile]]:
     found = []
     for folder in folders:
-        # A partition may be deleted at any moment; of one that cannot be read, whoever opens it says so.
+        # A partition may be deleted at any moment; whoever opens one that cannot be read reports that.
         with suppress(FileNotFoundError, PermissionError):
             for name in filesystem.names(folder):
                 file = StagedFile.parse(name)

@@ -1,4 +1,4 @@
-"""Reads the configs of topics and brokers from a KRaft node's own metadata log, `__cluster_metadata-0`."""
+"""Reads the configs of topics, brokers and groups from a KRaft node's own metadata log, `__cluster_metadata-0`."""
 
 from __future__ import annotations
 
@@ -33,22 +33,25 @@ _log = logging.getLogger(__name__)
 METADATA_FOLDER = str(TopicPartition(CLUSTER_METADATA_TOPIC, 0))
 
 _TOPIC_RECORD, _CONFIG_RECORD, _REMOVE_TOPIC_RECORD = 2, 4, 9
-_TOPIC_RESOURCE, _BROKER_RESOURCE = 2, 4
+_TOPIC_RESOURCE, _BROKER_RESOURCE, _GROUP_RESOURCE = 2, 4, 32
 _CLUSTER_DEFAULT = ""  # the resource name of the defaults for all brokers
 
 
 class MetadataConfigs(NamedTuple):
-    """Configs that were set while the cluster ran, of topics and of this broker."""
+    """Configs that were set while the cluster ran, of topics, of this broker and of groups."""
 
     topics: dict[str, dict[str, str]]
-    broker: dict[str, str]  # the node's own over the cluster's defaults; only those known to this version
+    broker: dict[str, str]  # of this node; like the next, only those known to this version
+    cluster: dict[str, str]  # of all nodes
+    groups: dict[str, dict[str, str]]
 
 
 def read_metadata_configs(filesystem: FilesToRead, root: Path) -> MetadataConfigs:
     """The configs in the latest snapshot, updated by the log that follows it."""
     topics: dict[str, dict[str, str]] = {}
     brokers: dict[str, dict[str, str]] = {}
-    of_kind = {_TOPIC_RESOURCE: topics, _BROKER_RESOURCE: brokers}
+    groups: dict[str, dict[str, str]] = {}
+    of_kind = {_TOPIC_RESOURCE: topics, _BROKER_RESOURCE: brokers, _GROUP_RESOURCE: groups}
     names: dict[object, str] = {}
     for record in metadata_records(filesystem, root):
         data = record.data
@@ -62,9 +65,12 @@ def read_metadata_configs(filesystem: FilesToRead, root: Path) -> MetadataConfig
                 configs.pop(data["name"], None)
             else:
                 configs[data["name"]] = data["value"]
-    in_force = {**brokers.get(_CLUSTER_DEFAULT, {}), **brokers.get(_node_id(filesystem, root), {})}
-    known = {name: value for name, value in in_force.items() if name in BROKER_CONFIGS or name in SYNONYMS}
-    return MetadataConfigs(topics, known)
+    node, cluster = (_known(brokers.get(name, {})) for name in (_node_id(filesystem, root), _CLUSTER_DEFAULT))
+    return MetadataConfigs(topics, node, cluster, groups)
+
+
+def _known(configs: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in configs.items() if name in BROKER_CONFIGS or name in SYNONYMS}
 
 
 def _node_id(filesystem: FilesToRead, root: Path) -> str:

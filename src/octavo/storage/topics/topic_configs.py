@@ -1,8 +1,4 @@
-"""The effective configs of each topic: Octavo's own file over the cluster's metadata over the broker's defaults.
-
-The broker's defaults are the configs that its owner gives, over those set while the cluster ran: the node's own, then
-the cluster's.
-"""
+"""The effective configs of each topic: Octavo's own file over the cluster's metadata over the broker's defaults."""
 
 from __future__ import annotations
 
@@ -13,6 +9,7 @@ from octavo.config import TOPIC_CONFIGS, Given, LogConfig, as_text
 from octavo.config.table import unknown
 from octavo.errors import ConfigError, CorruptionError
 from octavo.format.names import TOPIC_STORE
+from octavo.storage.topics.broker_configs import BrokerConfigs
 from octavo.storage.topics.metadata_configs import METADATA_FOLDER, read_metadata_configs
 from octavo.storage.topics.topic_store import StoredTopic, read_topics
 from octavo.system.filesystem import FilesToRead
@@ -39,9 +36,9 @@ class TopicConfigs:
         self.defaults = LogConfig.of({}, broker)
         self.stored: dict[str, StoredTopic] = {}
         self.interrupted: dict[tuple[str, bytes], StoredTopic] = {}
-        self.dynamic: dict[str, str] = {}  # the broker's dynamic configs, from the cluster's metadata
         self._metadata: dict[str, dict[str, str]] = {}
-        self._given = broker
+        self.brokers = BrokerConfigs(broker)
+        self.groups: dict[str, dict[str, str]] = {}  # as the cluster's metadata has them
         self._explicit = explicit or {}
         self._known: dict[str, LogConfig] = {}  # one per topic, since there may be thousands of logs
         for root in roots:
@@ -60,14 +57,19 @@ class TopicConfigs:
         for topic, configs in metadata.topics.items():
             _check(configs, topic, root / METADATA_FOLDER)
         self._metadata = {**metadata.topics, **self._metadata}
-        self.dynamic = {**metadata.broker, **self.dynamic}
+        self.brokers.read(filesystem, root, metadata)
+        self.groups = {**metadata.groups, **self.groups}
+        self.renew()
+
+    def renew(self) -> None:
+        """Compute the configs of topics again, after those of the broker have changed."""
         self.defaults = LogConfig.of({}, self.broker)
         self._known.clear()
 
     @property
     def broker(self) -> dict[str, Given]:
         """The broker's effective configs."""
-        return {**self.dynamic, **self._given}
+        return self.brokers.effective
 
     def check_explicit(self) -> None:
         """Raise ConfigError if explicit configs are invalid."""
@@ -92,12 +94,12 @@ class TopicConfigs:
             return TOPIC_STORE
         if name in self._metadata.get(topic, {}) and name not in stored:
             return METADATA_FOLDER
-        synonym = next((synonym.name for synonym in key.synonyms if synonym.name in self.dynamic), None)
-        return DEFAULT_SOURCE if synonym is None else f"{METADATA_FOLDER}: {synonym}"
+        synonym = next((synonym.name for synonym in key.synonyms if synonym.name in self.brokers.dynamic), None)
+        return DEFAULT_SOURCE if synonym is None else f"{self.brokers.source(synonym)}: {synonym}"
 
     def inherited(self, topic: str) -> dict[str, Given]:
         """The configs for a replica elsewhere: the topic's own over the cluster's broker configs."""
-        of_brokers, usual = LogConfig.of({}, self.dynamic), LogConfig.of()
+        of_brokers, usual = LogConfig.of({}, self.brokers.dynamic), LogConfig.of()
         values = {
             key.name: (getattr(of_brokers, key.attribute), getattr(usual, key.attribute))
             for key in TOPIC_CONFIGS.values()

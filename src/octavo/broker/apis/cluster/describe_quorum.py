@@ -1,0 +1,46 @@
+"""DescribeQuorum: this node is the only voter, and leads. It has no metadata log: its offsets are 0."""
+
+from __future__ import annotations
+
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, told
+from octavo.broker.request import Answer, Later, Request
+from octavo.broker.rows import by_topic
+from octavo.broker.security.acls import Operation
+from octavo.format.kafka_uuid import ZERO_UUID
+from octavo.format.messages.schema import Row
+from octavo.format.names import CLUSTER_METADATA_TOPIC
+from octavo.format.protocol.error_codes import ErrorCode
+
+_WHOLE_QUORUM = [{"topicName": CLUSTER_METADATA_TOPIC, "partitions": [{"partitionIndex": 0}]}]
+_NODES_FROM_VERSION = 2
+_LEADER_EPOCH = 1  # of the first leader
+_LISTENER = "CONTROLLER"  # Kafka's usual name for the listener of its quorum
+
+
+def handle(request: Request, context: Context) -> Answer:
+    asked = request.body["topics"]
+    try:
+        context.check_cluster(request.client, Operation.DESCRIBE)
+    except RequestError as error:
+        return told(error)
+    if asked != _WHOLE_QUORUM:
+        return {"topics": by_topic(asked, "topicName", _unknown)}
+    return Later(lambda: _answer(request, context))
+
+
+def _unknown(topic: str, row: Row) -> Row:
+    problem = "This server does not host this topic-partition."
+    return {**row, "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "errorMessage": problem}
+
+
+def _answer(request: Request, context: Context) -> Row:
+    now, (host, port) = context.logs.environment.clock.time_ms(), request.peer.endpoint
+    voter: Row = {"replicaId": context.node_id, "lastFetchTimestamp": now, "lastCaughtUpTimestamp": now}
+    partition = {"leaderId": context.node_id, "leaderEpoch": _LEADER_EPOCH, "currentVoters": [voter]}
+    answer: Row = {"topics": [{"topicName": CLUSTER_METADATA_TOPIC, "partitions": [partition]}]}
+    if request.version >= _NODES_FROM_VERSION:
+        voter["replicaDirectoryId"] = context.logs.directory_id or ZERO_UUID
+        listener = {"name": _LISTENER, "host": host, "port": port}
+        answer["nodes"] = [{"nodeId": context.node_id, "listeners": [listener]}]
+    return answer

@@ -1,0 +1,1 @@
+"""Configs of topics and of the broker."""

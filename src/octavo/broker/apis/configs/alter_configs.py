@@ -1,0 +1,17 @@
+"""AlterConfigs: replaces all configs of topics, groups and brokers; one that is not named is reset to its default."""
+
+from __future__ import annotations
+
+from octavo.broker.apis.configs.alterable import Alterable, Changes
+from octavo.broker.apis.configs.changed_configs import change, check_value
+from octavo.broker.context import Context
+from octavo.broker.request import Answer, Request
+from octavo.format.messages.schema import Row
+
+
+def handle(request: Request, context: Context) -> Answer:
+    return change(request, context, _changes)
+
+
+def _changes(resource: Alterable, configs: list[Row]) -> Changes:
+    return {**dict.fromkeys(resource.own), **{config["name"]: check_value(config) for config in configs}}

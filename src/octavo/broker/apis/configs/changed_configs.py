@@ -1,0 +1,51 @@
+"""What both APIs that change configs have in common: each resource is checked and changed on its own."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+
+from octavo.broker.apis.configs.alterable import Alterable, Changes, alterable
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, told
+from octavo.broker.request import Answer, Later, Request
+from octavo.errors import OctavoError
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+
+_one_at_a_time = threading.Lock()
+
+
+def change(request: Request, context: Context, changes: Callable[[Alterable, list[Row]], Changes]) -> Answer:
+    """Change the resources of a request; `changes` turns the rows for one resource into what changes in it."""
+    rows = request.body["resources"]
+    times = Counter((row["resourceType"], row["resourceName"]) for row in rows)
+
+    def answer(row: Row) -> Row:
+        shown = {"resourceType": row["resourceType"], "resourceName": row["resourceName"]}
+        try:
+            if times[row["resourceType"], row["resourceName"]] > 1:
+                raise RequestError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+            _check_names(row["configs"])
+            with _one_at_a_time:  # a change of a list depends on its current value
+                resource = alterable(request, context, row)
+                resource.alter(changes(resource, row["configs"]), dry_run=request.body["validateOnly"])
+        except OctavoError as error:
+            return {**shown, **told(error)}
+        return {**shown, "errorMessage": None}
+
+    return Later(lambda: {"responses": [answer(row) for row in rows]})
+
+
+def _check_names(configs: list[Row]) -> None:
+    twice = [name for name, count in Counter(config["name"] for config in configs).items() if count > 1]
+    if twice:
+        raise RequestError(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys: {','.join(twice)}")
+
+
+def check_value(config: Row) -> str:
+    """A config's new value; raises RequestError if it is null."""
+    if config["value"] is None:
+        raise RequestError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {config['name']}")
+    return str(config["value"])

@@ -1,0 +1,1 @@
+"""Producing, fetching and offsets."""

@@ -1,0 +1,174 @@
+"""Fetch: returns batches from given offsets on, as ranges of files; a client may wait for more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import NamedTuple
+
+from octavo.broker.context import NO_EPOCH, Context, check_leader_epoch
+from octavo.broker.errors import RequestError, code_of
+from octavo.broker.request import Answer, Request
+from octavo.broker.security.acls import Operation
+from octavo.broker.sessions import FetchedPartition, FetchSession, PartitionKey
+from octavo.broker.watch import Watch
+from octavo.errors import OctavoError
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+from octavo.storage.log.read import Isolation
+from octavo.storage.partition_log import PartitionLog
+
+_STORAGE_ERROR_FROM_VERSION = 6
+_NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+_ISOLATIONS = (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED)
+
+
+def handle(request: Request, context: Context) -> Answer:
+    body = request.body
+    if body["replicaId"] >= 0 or body["replicaState"]["replicaId"] >= 0:
+        return {"errorCode": ErrorCode.INVALID_REQUEST}  # there are no followers here
+    try:
+        session = context.sessions.begin(body, request.version)
+    except RequestError as error:
+        return {"errorCode": error.code}
+    fetch = _Fetch(request, context, session)
+    if fetch.look() or body["maxWaitMs"] <= 0 or not session.partitions:
+        return fetch.answer()
+    return _FetchWait(fetch, context.loop, body["maxWaitMs"])
+
+
+class _Read(NamedTuple):
+    """The result of reading a partition."""
+
+    row: Row
+    size: int = 0
+    marks: tuple[int, int] | None = None  # high watermark and log start offset
+    is_urgent: bool = False  # waiting longer would not help: an error, or the end of an older segment
+    is_news: bool = False  # an incremental answer has to name it, even if the marks are known
+
+
+class _Fetch:
+    """A request that is evaluated once or, while it waits, again and again."""
+
+    def __init__(self, request: Request, context: Context, session: FetchSession) -> None:
+        body = request.body
+        self._version = request.version
+        self._client = request.client
+        self._context = context
+        self._session = session
+        self._isolation = _ISOLATIONS[body["isolationLevel"] == 1]
+        self._max_bytes = min(body["maxBytes"], context.config.fetch_max_bytes)
+        self._min_bytes = min(body["minBytes"], self._max_bytes)
+        self._found: dict[PartitionKey, _Read] = {}
+        self.logs: list[PartitionLog] = []
+
+    def look(self) -> bool:
+        """Read all partitions; returns whether that is enough for an answer."""
+        left, size, is_urgent = self._max_bytes, 0, False
+        self.logs = []
+        for key, wanted in self._session.partitions.items():
+            found = self._found[key] = self._read(wanted, left, is_first=not size)
+            size += found.size
+            left = max(left - found.size, 0)
+            is_urgent = is_urgent or found.is_urgent
+        return is_urgent or size >= self._min_bytes
+
+    def has_grown(self) -> bool:
+        """Whether a log has changed since it was read."""
+        marks = [found.marks[0] for found in self._found.values() if found.marks is not None]
+        return marks != [log.high_watermark for log in self.logs]
+
+    def _read(self, wanted: FetchedPartition, left: int, *, is_first: bool) -> _Read:
+        try:
+            return self._read_log(wanted, left, is_first=is_first)
+        except OctavoError as error:
+            code = code_of(error)
+            if code == ErrorCode.KAFKA_STORAGE_ERROR and self._version < _STORAGE_ERROR_FROM_VERSION:
+                code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            row: Row = {"partitionIndex": wanted.partition, "errorCode": code, "highWatermark": -1, "records": b""}
+            row["abortedTransactions"] = [] if code in _NOT_THERE else None
+            return _Read(row, is_urgent=True, is_news=True)
+
+    def _read_log(self, wanted: FetchedPartition, left: int, *, is_first: bool) -> _Read:
+        context, key = self._context, wanted.topic
+        if isinstance(key, bytes):
+            topic = context.topic_with_id(self._client, Operation.READ, key)
+        else:
+            topic = context.topic(self._client, Operation.READ, key)
+        log = topic.log(wanted.partition)
+        if wanted.current_leader_epoch != NO_EPOCH:
+            check_leader_epoch(log, wanted.current_leader_epoch)
+        marks = high_watermark, log_start_offset = log.high_watermark, log.log_start_offset
+        row: Row = {
+            "partitionIndex": wanted.partition,
+            "highWatermark": high_watermark,
+            "lastStableOffset": log.last_stable_offset,
+            "logStartOffset": log_start_offset,
+            "abortedTransactions": None,
+            "records": b"",
+        }
+        self.logs.append(log)
+        if wanted.last_fetched_epoch >= 0:
+            end = log.end_offset_for_epoch(wanted.last_fetched_epoch)
+            if end.epoch < 0 or wanted.fetch_offset < log.log_start_offset:
+                raise RequestError(ErrorCode.OFFSET_OUT_OF_RANGE)
+            if end.epoch < wanted.last_fetched_epoch or end.end_offset < wanted.fetch_offset:
+                row["divergingEpoch"] = {"epoch": end.epoch, "endOffset": end.end_offset}
+                row["abortedTransactions"] = None if self._isolation is Isolation.READ_UNCOMMITTED else []
+                return _Read(row, 0, marks, is_urgent=True, is_news=True)
+        found = log.read(wanted.fetch_offset, min(wanted.max_bytes, left), self._isolation, min_one_batch=is_first)
+        if self._isolation is Isolation.READ_COMMITTED:
+            row["abortedTransactions"] = [
+                {"producerId": aborted.producer_id, "firstOffset": aborted.first_offset} for aborted in found.aborted
+            ]
+        if found.records is None or found.first_batch_incomplete:
+            return _Read(row, 0, marks)
+        row["records"] = found.records
+        is_in_older_segment = found.start.segment_base_offset < log.log_end.segment_base_offset
+        return _Read(row, found.records.size, marks, is_urgent=is_in_older_segment, is_news=True)
+
+    def answer(self) -> Row:
+        """The response to the last look. An incremental one leaves out partitions without news."""
+        session = self._session
+        name = "topicId" if session.is_by_id else "topic"
+        topics: dict[bytes | str, Row] = {}
+        for key, found in self._found.items():
+            wanted = session.partitions.get(key)
+            if wanted is None or (session.is_incremental and not found.is_news and wanted.told == found.marks):
+                continue
+            wanted.told = found.marks
+            topic = topics.get(wanted.topic)
+            if topic is None:
+                topic = topics[wanted.topic] = {name: wanted.topic, "partitions": []}
+            topic["partitions"].append(found.row)
+            if found.size and session.session_id:
+                session.serve_later(key)
+        return {"sessionId": session.session_id, "responses": list(topics.values())}
+
+
+class _FetchWait:
+    """A long poll: answered when there is enough data, at the latest after max_wait_ms."""
+
+    def __init__(self, fetch: _Fetch, loop: asyncio.AbstractEventLoop, max_wait_ms: int) -> None:
+        self._fetch = fetch
+        self._loop = loop
+        self._max_wait_ms = max_wait_ms
+
+    def start(self, answer: Callable[[Row], None]) -> None:
+        self._answer = answer
+        self._watch = Watch(self._loop, self._fetch.logs, self._look)
+        self._timer = self._loop.call_later(self._max_wait_ms / 1000, self._end)
+        if self._fetch.has_grown():  # since the look, but before the watch began
+            self._look()
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+        self._watch.end()
+
+    def _look(self) -> None:
+        if self._fetch.look():
+            self._end()
+
+    def _end(self) -> None:
+        self.cancel()
+        self._answer(self._fetch.answer())

@@ -1,0 +1,186 @@
+"""Produce: appends one batch to each of several partitions, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import islice
+
+from octavo.broker.apis.data.transactional_batches import Abilities, TransactionalWrite, refused_partitions
+from octavo.broker.catalog import Topic
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, code_of
+from octavo.broker.request import Answer, CloseConnection, NoAnswer, Request
+from octavo.broker.security.acls import Operation
+from octavo.coordinator.transactions.machine import NOBODY, Identity
+from octavo.errors import (
+    CorruptBatchError,
+    KafkaStorageError,
+    OctavoError,
+    RecordBatchTooLargeError,
+    RecordsRejected,
+    RecordTooLargeError,
+)
+from octavo.format.compression import Codec
+from octavo.format.messages.schema import Row
+from octavo.format.names import ADMIN_CLIENT_ID, TopicPartition
+from octavo.format.protocol.error_codes import ErrorCode
+from octavo.kernels.layout import (
+    ATTRIBUTES_POSITION,
+    BATCH_FIELDS,
+    BATCH_HEADER,
+    BATCH_OVERHEAD,
+    CODEC_MASK,
+    LOG_OVERHEAD,
+    TRANSACTIONAL,
+    big_endian,
+)
+
+_IDS_FROM_VERSION = 13
+_ZSTD_FROM_VERSION = 7
+_ABORTABLE_FROM_VERSION = 11
+_ADDS_FROM_VERSION = 12
+_UP_TO_ATTRIBUTES = big_endian(dict(islice(BATCH_FIELDS.items(), 6)))
+# Kafka raises these before it looks at the log's start.
+_BEFORE_THE_LOG = RequestError, CorruptBatchError, RecordTooLargeError, RecordBatchTooLargeError, KafkaStorageError
+
+
+def handle(request: Request, context: Context) -> Answer:
+    body, acks = request.body, request.body["acks"]
+    refusal = _refusal(request, context)
+    refused: dict[TopicPartition, OctavoError] = {}
+    if refusal is None and body["transactionalId"] is not None:
+        refused = _refused_partitions(request, context)
+    topics = []
+    for topic in body["topicData"]:
+        rows = [_answer(request, context, topic, row, refusal or refused) for row in topic["partitionData"]]
+        key = "topicId" if request.version >= _IDS_FROM_VERSION else "name"
+        topics.append({key: topic[key], "partitionResponses": rows})
+    if acks != 0:
+        return {"responses": topics}
+    if any(row.get("errorCode") for topic in topics for row in topic["partitionResponses"]):
+        raise CloseConnection("a produce request without an answer failed")  # the only way to tell the client
+    return NoAnswer()
+
+
+def _refusal(request: Request, context: Context) -> RequestError | None:
+    """Why no partition can be written to."""
+    body = request.body
+    transactional = {
+        (header["producerId"], header["producerEpoch"])
+        for topic in body["topicData"]
+        for header in [_header(row) for row in topic["partitionData"] if _is_transactional(row["records"])]
+    }
+    transactional_id = body["transactionalId"]
+    if transactional and (
+        transactional_id is None
+        or not context.allows_transactional_id(request.client, Operation.WRITE, transactional_id)
+    ):
+        return RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if len(transactional) > 1:
+        return RequestError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    if body["acks"] not in (-1, 0, 1):
+        return RequestError(ErrorCode.INVALID_REQUIRED_ACKS)
+    return None
+
+
+def _refused_partitions(request: Request, context: Context) -> dict[TopicPartition, OctavoError]:
+    """The partitions whose transactional batches the coordinator refuses."""
+    batches, by = {}, NOBODY
+    for topic in request.body["topicData"]:
+        for row in topic["partitionData"]:
+            if not _is_transactional(row["records"]):
+                continue
+            header = _header(row)
+            by = Identity(header["producerId"], header["producerEpoch"])
+            with suppress(OctavoError):
+                found = _topic(request, context, topic)
+                _check(request, row["records"])
+                batches[TopicPartition(found.name, row["index"])] = found.log(row["index"]), header["baseSequence"]
+    abilities = Abilities(request.version >= _ABORTABLE_FROM_VERSION, request.version >= _ADDS_FROM_VERSION)
+    write = TransactionalWrite(request.body["transactionalId"], by, batches, abilities)
+    refused = refused_partitions(context, write)
+    return {one: _retriable(error, abilities) for one, error in refused.items()}
+
+
+def _retriable(error: OctavoError, abilities: Abilities) -> OctavoError:
+    """The error in a form that makes even an old client send the batch again, if it should."""
+    code = error.code if isinstance(error, RequestError) else None
+    is_busy = code is ErrorCode.CONCURRENT_TRANSACTIONS and not abilities.leaves_adding
+    if not is_busy and code is not ErrorCode.NOT_COORDINATOR:
+        return error
+    problem = f"It is not known whether the transaction has the partition: {error}"
+    return RequestError(ErrorCode.NOT_ENOUGH_REPLICAS, problem)
+
+
+def _topic(request: Request, context: Context, topic: Row) -> Topic:
+    if request.version >= _IDS_FROM_VERSION:
+        return context.topic_with_id(request.client, Operation.WRITE, topic["topicId"])
+    return context.topic(request.client, Operation.WRITE, topic["name"])
+
+
+def _is_transactional(records: memoryview | None) -> bool:
+    if records is None or len(records) < BATCH_OVERHEAD:
+        return False
+    return bool(records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL)
+
+
+def _header(row: Row) -> Row:
+    """The header of a partition's batch."""
+    return dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(row["records"]), strict=True))
+
+
+def _answer(
+    request: Request,
+    context: Context,
+    topic: Row,
+    row: Row,
+    refusal: RequestError | Mapping[TopicPartition, OctavoError],
+) -> Row:
+    """The answer for one partition; its error does not affect the others."""
+    log_start_offset = -1
+    try:
+        if isinstance(refusal, RequestError):
+            raise refusal
+        found = _topic(request, context, topic)
+        log = found.log(row["index"])
+        _check(request, row["records"])
+        if found.is_internal and request.client_id != ADMIN_CLIENT_ID:
+            raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        log_start_offset = log.log_start_offset
+        if refusal and (refused := refusal.get(TopicPartition(found.name, row["index"]))):
+            raise refused
+        done = log.append_as_leader(row["records"], leader_epoch=log.leader_epoch)
+    except OctavoError as error:
+        return _failure(row["index"], error, log_start_offset)
+    return {
+        "index": row["index"],
+        "baseOffset": done.first_offset,
+        "logAppendTimeMs": done.log_append_time,
+        "logStartOffset": done.log_start_offset,
+    }
+
+
+def _failure(partition: int, error: OctavoError, log_start_offset: int) -> Row:
+    row: Row = {"index": partition, "errorCode": code_of(error), "baseOffset": -1, "logAppendTimeMs": -1}
+    row["logStartOffset"] = -1 if isinstance(error, _BEFORE_THE_LOG) else log_start_offset
+    if isinstance(error, RequestError):
+        row["errorMessage"] = error.problem
+    if isinstance(error, RecordsRejected):
+        row["errorMessage"] = str(error)
+        row["recordErrors"] = [
+            {"batchIndex": one.batch_index, "batchIndexErrorMessage": one.problem} for one in error.record_errors
+        ]
+    return row
+
+
+def _check(request: Request, records: memoryview | None) -> None:
+    """Check what a request must have, whatever the log says: exactly one whole v2 batch, with a codec that its version
+    allows."""
+    if records is None or len(records) < _UP_TO_ATTRIBUTES.size:
+        raise RequestError(ErrorCode.INVALID_RECORD)
+    _, length, _, magic, _, attributes = _UP_TO_ATTRIBUTES.unpack_from(records)
+    if magic != 2 or length + LOG_OVERHEAD != len(records):
+        raise RequestError(ErrorCode.INVALID_RECORD)
+    if attributes & CODEC_MASK == Codec.ZSTD and request.version < _ZSTD_FROM_VERSION:
+        raise RequestError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)

@@ -1,0 +1,75 @@
+"""The partitions to which a transactional producer wants to write: they must belong to its transaction.
+
+Old clients add partitions themselves, and this is only checked; for newer ones they are added here. A partition in
+which the transaction is open was checked before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError
+from octavo.coordinator.transactions.machine import Identity
+from octavo.coordinator.transactions.metadata import VERSION_2
+from octavo.errors import OctavoError, OutOfOrderSequenceError
+from octavo.format.names import TopicPartition
+from octavo.format.protocol.error_codes import ErrorCode
+from octavo.storage.partition_log import PartitionLog
+
+
+class Abilities(NamedTuple):
+    """What the version of a request says about its client."""
+
+    knows_abortable: bool
+    leaves_adding: bool  # it lets the broker add partitions
+
+
+class TransactionalWrite(NamedTuple):
+    """A producer that wants to write to partitions; with each of them comes the sequence of its batch."""
+
+    transactional_id: str
+    by: Identity
+    batches: Mapping[TopicPartition, tuple[PartitionLog, int]]
+    abilities: Abilities
+
+
+def refused_partitions(context: Context, write: TransactionalWrite) -> dict[TopicPartition, OctavoError]:
+    """The partitions that cannot be written to in this transaction."""
+    adds = write.abilities.leaves_adding
+    if not adds and not context.config.transaction_partition_verification_enable:
+        return {}
+    refused: dict[TopicPartition, OctavoError] = {}
+    first: set[TopicPartition] = set()
+    for topic_partition, (log, sequence) in write.batches.items():
+        known = log.producer(write.by.producer_id)
+        if known is not None and write.by.epoch < known.epoch:
+            refused[topic_partition] = RequestError(ErrorCode.INVALID_PRODUCER_EPOCH)
+        elif known is None or known.current_txn_first_offset is None or write.by.epoch != known.epoch:
+            first.add(topic_partition)
+            lowest = context.verifications.lowest_sequence(log, write.by, sequence)
+            if adds and (known is None or not known.batches):  # each transaction begins at 0 again
+                lowest = 0
+            if sequence > lowest:
+                refused[topic_partition] = OutOfOrderSequenceError(f"sequence {sequence}, expected {lowest}")
+    if not first:
+        return refused
+    if adds:
+        error = context.transactions.add_partitions(write.transactional_id, write.by, first, VERSION_2)
+        found = dict.fromkeys(first, error)
+    else:
+        found = context.transactions.verify(write.transactional_id, write.by, first)
+    for one, error in found.items():
+        if error is not ErrorCode.NONE:
+            refused[one] = RequestError(*_told(error, write.abilities))
+    return refused
+
+
+def _told(error: ErrorCode, abilities: Abilities) -> tuple[ErrorCode, str | None]:
+    """The coordinator's error, translated for a producer that is writing."""
+    if error is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH, None
+    if error is ErrorCode.TRANSACTION_ABORTABLE and not abilities.knows_abortable:
+        return ErrorCode.INVALID_TXN_STATE, "The partition was not added to the transaction."
+    return error, None

@@ -1,0 +1,49 @@
+"""DeleteAcls: removes the bindings that filters select."""
+
+from __future__ import annotations
+
+from octavo.broker.apis.security.acl_requests import check_enabled, filter_of
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, told
+from octavo.broker.request import Answer, Later, Request
+from octavo.broker.security.acls import Acl, Operation
+from octavo.errors import OctavoError
+from octavo.format.messages.schema import Row
+
+
+def handle(request: Request, context: Context) -> Answer:
+    filters = request.body["filters"]
+    try:
+        context.check_cluster(request.client, Operation.ALTER)
+        check_enabled(context)
+    except RequestError as error:
+        return {"filterResults": [told(error)] * len(filters)}
+    return Later(lambda: {"filterResults": [_delete(context, row) for row in filters]})
+
+
+def _delete(context: Context, row: Row) -> Row:
+    deleted: set[Acl] = set()
+
+    def change(acls: frozenset[Acl]) -> frozenset[Acl]:
+        deleted.update(filter(wanted.matches, acls))
+        return acls - deleted
+
+    try:
+        wanted = filter_of(row)
+        context.security.change_acls(change)
+    except OctavoError as error:
+        return told(error)
+    return {
+        "matchingAcls": [
+            {
+                "resourceType": acl.resource_type,
+                "resourceName": acl.resource_name,
+                "patternType": acl.pattern_type,
+                "principal": acl.principal,
+                "host": acl.host,
+                "operation": acl.operation,
+                "permissionType": acl.permission,
+            }
+            for acl in sorted(deleted)
+        ]
+    }

@@ -1,0 +1,59 @@
+"""CreatePartitions: adds partitions to topics."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from octavo.broker.apis.topics.create_topics import MOST_PARTITIONS
+from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, told
+from octavo.broker.request import Answer, Later, Request
+from octavo.broker.security.acls import Operation
+from octavo.errors import InvalidPartitionsError, OctavoError, PolicyViolationError
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.error_codes import ErrorCode
+
+
+def handle(request: Request, context: Context) -> Answer:
+    body = request.body
+    asked = Counter(row["name"] for row in body["topics"])
+    twice = [{"name": name, **told(_TWICE)} for name, count in asked.items() if count > 1]
+    once = [row for row in body["topics"] if asked[row["name"]] == 1]
+
+    def make() -> Row:
+        return {
+            "results": [*twice, *(_grow(request, context, row, validate_only=body["validateOnly"]) for row in once)]
+        }
+
+    return Later(make)
+
+
+_TWICE = RequestError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+
+
+def _grow(request: Request, context: Context, row: Row, *, validate_only: bool) -> Row:
+    name, count = row["name"], row["count"]
+    try:
+        present = len(context.topic(request.client, Operation.ALTER, name).logs)
+        if count <= present:
+            problem = f"The topic {name} currently has {present} partition(s); {count} would not be an increase."
+            raise InvalidPartitionsError(problem)
+        if count - present > MOST_PARTITIONS:
+            raise PolicyViolationError("Excessively large number of partitions per request.")
+        _check_assignments(row["assignments"], count - present, context.node_id)
+        if not validate_only:
+            context.logs.create_partitions(name, count)
+    except OctavoError as error:
+        return {"name": name, **told(error)}
+    return {"name": name}
+
+
+def _check_assignments(assignments: list[Row] | None, wanted: int, node_id: int) -> None:
+    if assignments is None:
+        return
+    if len(assignments) != wanted:
+        problem = f"Attempted to add {wanted} additional partition(s), but only {len(assignments)} assignment(s) "
+        problem += "were specified."
+        raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
+    if any(row["brokerIds"] != [node_id] for row in assignments):
+        raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"There is no broker but {node_id}.")

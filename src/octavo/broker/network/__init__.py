@@ -1,0 +1,1 @@
+"""Sockets: listening, reading frames, sending answers."""

@@ -1,0 +1,234 @@
+"""A client's connection: reads frames, handles one request at a time, sends answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import struct
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from octavo.broker.network.inbox import Hall, Inbox
+from octavo.broker.network.outbox import Outbox
+from octavo.broker.network.stream_outbox import StreamOutbox
+from octavo.broker.request import CloseConnection
+from octavo.broker.security.peer import Door
+from octavo.errors import OctavoError
+from octavo.format.messages.codec import Part
+
+if TYPE_CHECKING:
+    from octavo.broker.dispatch import Dispatcher, Pending
+    from octavo.broker.limits import ConnectionLimits
+
+_log = logging.getLogger(__name__)
+
+_REQUESTS_AT_ONCE = 64
+_TOGETHER_BYTES = 64 << 10  # answers are sent together up to this size
+_LENGTH = struct.Struct(">i")
+
+
+class Connection(asyncio.BufferedProtocol):
+    """Lives on the loop's thread. Requests are handled one after the other, in the order in which they came.
+
+    Small answers to requests that came together are sent together. A client that does not take its answers is not read
+    from: what it sends waits in its own socket, and nothing more is handled for it.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, limits: ConnectionLimits, door: Door, hall: Hall) -> None:
+        self._dispatcher = dispatcher
+        self._limits = limits
+        self._door = door
+        self._hall = hall
+        self._is_busy = self._is_reading_paused = self._is_doomed = self._is_muted = False
+        self._pending: Pending | None = None
+        self._unmuting: asyncio.TimerHandle | None = None
+        self._answers: list[Part] = []  # not sent yet
+        self._answer_bytes = 0
+        self._outbox: Outbox | StreamOutbox | None = None
+        self.last_use_ms = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        host, *_ = transport.get_extra_info("peername") or ("",)
+        self.peer = self._door.meet(host, transport.get_extra_info("peercert"))
+        self._inbox = Inbox(self._most_frame_bytes(), self._hall)
+        if not self._limits.admit(self):
+            transport.abort()
+            return
+        if transport.get_extra_info("ssl_object") is not None:
+            self._outbox = StreamOutbox(transport, self._sent, transport.abort)
+            return
+        try:
+            own = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
+        except OSError as error:
+            _log.warning("%s: closed at once: %s", host, error)
+            transport.abort()
+            return
+        own.setblocking(False)
+        self._outbox = Outbox(asyncio.get_running_loop(), own, self._sent, transport.abort)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._inbox.room()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._limits.note_use(self)
+        self._inbox.received(nbytes)
+        self._work()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def pause_writing(self) -> None:
+        if isinstance(self._outbox, StreamOutbox):
+            self._outbox.pause()
+
+    def resume_writing(self) -> None:
+        if isinstance(self._outbox, StreamOutbox):
+            self._outbox.resume()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._limits.dismiss(self)
+        if self._outbox is not None:
+            self._outbox.close()
+        if self._pending is not None:
+            self._pending.cancel()
+        if self._unmuting is not None:  # it may be days away, and would keep the connection in memory
+            self._unmuting.cancel()
+
+    def close(self) -> None:
+        """Close, even if requests are unanswered."""
+        self._transport.abort()
+
+    def resume(self) -> None:
+        """Continue, now that there is memory for the incoming frame."""
+        self._set_reading(True)
+
+    def mute(self, duration_ms: int) -> None:
+        """Handle no more requests for a while: the client has exceeded its quota. What it is owed is still sent."""
+        self._is_muted = True
+        self._unmuting = asyncio.get_running_loop().call_later(duration_ms / 1000, self._unmute)
+
+    def _unmute(self) -> None:
+        self._is_muted = False
+        if not self._transport.is_closing():
+            self._work()
+
+    def _work(self) -> None:
+        """Answer the requests that have arrived, until one has to wait, or other connections have waited long
+        enough."""
+        try:
+            for _ in range(_REQUESTS_AT_ONCE):
+                if self._is_busy or self._is_muted or self._transport.is_closing():
+                    break
+                frame = self._inbox.next_frame()
+                if frame is None:
+                    break
+                self._limits.release(self)
+                self._handle(frame)
+            else:
+                asyncio.get_running_loop().call_soon(self._work)
+            self._send_answers()
+            self._inbox.settle()
+            if self._transport.is_closing():
+                return  # what follows a rejected login is not looked at
+            if self._is_muted:
+                self._set_reading(False)
+            elif self._is_busy:  # while a request waits, only reading shows that its client has gone
+                self._set_reading(self._pending is not None and self._inbox.is_empty)
+            else:
+                self._set_reading(self._inbox.is_empty or self._limits.may_grow(self, self._inbox.wanted_bytes))
+        except (CloseConnection, OctavoError, OSError) as error:
+            _log.debug("%s: closed: %s", self.peer.host, error)
+            self._close_after_answers()
+        except Exception:
+            _log.exception("%s: closed, since its request could not be answered", self.peer.host)
+            self._close_after_answers()
+
+    def _handle(self, frame: memoryview) -> None:
+        answer = self._dispatcher.answer(frame, self)
+        if isinstance(answer, list):
+            self._answers += answer
+            head = answer[0]
+            assert isinstance(head, bytes)
+            self._answer_bytes += _LENGTH.unpack_from(head)[0]
+            if self.peer.login is not None:  # which may have succeeded or failed just now
+                self._inbox.max_frame_bytes = self._most_frame_bytes()
+            if self._answer_bytes > _TOGETHER_BYTES or self.peer.is_rejected:
+                self._send_answers()
+        elif answer is not None:
+            self._send_answers()
+            self._is_busy = True
+            self._pending = answer
+            answer.start(self._answer_late)
+
+    def _send_answers(self) -> None:
+        """Send the collected answers; until they are sent, no other request is handled."""
+        if not self._answers:
+            return
+        answers, self._answers, self._answer_bytes = self._answers, [], 0
+        self._is_busy = not self._send(answers)
+        if not self._is_busy and self.peer.is_rejected:
+            self._transport.close()
+
+    def _close_after_answers(self) -> None:
+        """Close, but not before the answers to earlier requests have been sent."""
+        self._is_doomed = True
+        with suppress(OSError):
+            self._send_answers()
+            if self._is_busy and self._pending is None:
+                self._set_reading(False)
+                return
+        self._transport.abort()
+
+    def _answer_late(self, parts: list[Part] | None) -> None:
+        """Send the outcome of a pending request; None means that it failed."""
+        self._pending = None
+        if self._transport.is_closing():
+            return
+        if parts is None:
+            self._transport.abort()
+            return
+        try:
+            is_out = self._send(parts)
+        except OSError:
+            self._transport.abort()
+            return
+        if is_out:
+            self._sent()
+
+    def _send(self, parts: list[Part]) -> bool:
+        if self._outbox is None:
+            raise ConnectionAbortedError("the connection was not accepted")
+        return self._outbox.send(parts)
+
+    def _sent(self) -> None:
+        if self._transport.is_closing():
+            return
+        if self._is_doomed:
+            self._transport.abort()
+            return
+        if self.peer.is_rejected:
+            self._transport.close()
+            return
+        if self._pending is not None:  # only earlier answers were sent
+            return
+        self._is_busy = False
+        self._limits.note_use(self)
+        self._work()
+
+    def _most_frame_bytes(self) -> int:
+        """How large a request may be: before a login, not larger than a login needs."""
+        most = self._limits.max_frame_bytes
+        return most if self.peer.is_admitted else min(most, self._door.listener.config.sasl_server_max_receive_size)
+
+    def _set_reading(self, wanted: bool) -> None:
+        if wanted is not self._is_reading_paused or self._transport.is_closing():
+            return
+        self._is_reading_paused = not wanted
+        if wanted:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()

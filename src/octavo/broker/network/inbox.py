@@ -1,0 +1,108 @@
+"""Collects the bytes that a connection receives, and cuts them into frames."""
+
+from __future__ import annotations
+
+import struct
+
+from octavo.errors import CorruptionError
+
+_LENGTH = struct.Struct(">i")
+_SMALL_BYTES = 64 << 10  # the rest of a frame up to this size moves between its own buffer and the hall
+_HALL_BYTES = 256 << 10
+_KEPT_BYTES = 4 << 20  # a larger buffer is dropped once its frame has been answered
+
+
+class Hall:
+    """One buffer into which all connections of a loop receive small frames: many of them with one read, always in the
+    same memory, and none of it belongs to a connection that is idle."""
+
+    def __init__(self) -> None:
+        self.buffer = bytearray(_HALL_BYTES)
+        self.view = memoryview(self.buffer)
+
+
+class Inbox:
+    """A frame is a view into the buffer, valid until its connection returns to the loop.
+
+    Frames are received in the hall; what is left there is copied by `settle`, before another connection receives.
+    Large frames get a buffer of their own, which grows with what has arrived, not with what a length claims: a client
+    that announces a large frame but sends nothing takes no memory.
+    """
+
+    def __init__(self, max_frame_bytes: int, hall: Hall) -> None:
+        self.max_frame_bytes = max_frame_bytes
+        self._hall = hall
+        self._buffer = bytearray()
+        self._start = self._end = 0
+        self._is_in_hall = False  # the bytes that come next, not those that are here
+
+    def room(self) -> memoryview:
+        """Where the next bytes go; never empty. They may never come."""
+        if not self._buffer:
+            self._is_in_hall = True
+            return self._hall.view
+        held, is_full = self._end - self._start, self._end == len(self._buffer)
+        self._is_in_hall = held <= _SMALL_BYTES >= self.wanted_bytes and (is_full or len(self._buffer) <= _SMALL_BYTES)
+        if self._is_in_hall:
+            hall = self._hall.view
+            hall[:held] = memoryview(self._buffer)[self._start : self._end]
+            return hall[held:]
+        if is_full:
+            self._move(held)
+        return memoryview(self._buffer)[self._end :]
+
+    def received(self, count: int) -> None:
+        """Take the bytes that are in the `room` now."""
+        if self._is_in_hall:
+            self._buffer, self._start, self._end = self._hall.buffer, 0, self._end - self._start + count
+        else:
+            self._end += count
+
+    def settle(self) -> None:
+        """Leave the hall."""
+        if self._buffer is not self._hall.buffer:
+            return
+        held = self._end - self._start
+        if not held:
+            self._buffer, self._start, self._end = bytearray(), 0, 0
+        elif held > _SMALL_BYTES or self.wanted_bytes > _SMALL_BYTES:
+            self._move(held)
+        else:
+            self._buffer, self._start, self._end = self._buffer[self._start : self._end], 0, held
+
+    def _move(self, held: int) -> None:
+        """Move to a larger buffer."""
+        missing = max(self.wanted_bytes - held, 1)
+        moved = bytearray(held + min(missing, held))
+        moved[:held] = memoryview(self._buffer)[self._start : self._end]
+        self._buffer, self._start, self._end = moved, 0, held
+
+    @property
+    def is_empty(self) -> bool:
+        return self._start == self._end
+
+    @property
+    def wanted_bytes(self) -> int:
+        """The size of the incoming frame, including its length field; 0 while that is unknown."""
+        if self._end - self._start < _LENGTH.size:
+            return 0
+        length = int(_LENGTH.unpack_from(self._buffer, self._start)[0])
+        if not 0 <= length <= self.max_frame_bytes:
+            raise CorruptionError(f"a frame of {length} bytes, expected 0 to {self.max_frame_bytes}")
+        return _LENGTH.size + length
+
+    def next_frame(self) -> memoryview | None:
+        """The next whole frame without its length, or None if there is none yet; CorruptionError for a wrong length."""
+        start, end = self._start, self._end
+        if start == end:
+            return None
+        wanted = self.wanted_bytes
+        if not wanted or end - start < wanted:
+            return None
+        frame = memoryview(self._buffer)[start + _LENGTH.size : start + wanted]
+        self._start = start = start + wanted
+        if start == end:
+            self._start = self._end = 0
+            if len(self._buffer) > _KEPT_BYTES:
+                self._buffer = bytearray()  # the frame keeps the old buffer alive as long as it is used
+        return frame

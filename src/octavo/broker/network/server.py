@@ -1,0 +1,91 @@
+"""The listener on a loop: accepts connections, closes idle ones, stops."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+from octavo.broker.dispatch import Dispatcher
+from octavo.broker.limits import ConnectionLimits
+from octavo.broker.metrics import BrokerCollector
+from octavo.broker.network.connection import Connection
+from octavo.broker.network.inbox import Hall
+from octavo.broker.security.listeners import Endpoint, Listener
+from octavo.broker.security.peer import Door
+from octavo.broker.security.tls import server_context
+from octavo.client.log_dir import LogDir
+from octavo.config import BrokerConfig
+
+_IDLE_CHECK_SECONDS = 10.0
+_BACKLOG = 512
+_HANDSHAKE_SECONDS = 10.0
+
+
+class Server:
+    """Lives on the loop's thread."""
+
+    def __init__(self, dispatcher: Dispatcher, limits: ConnectionLimits) -> None:
+        self._dispatcher = dispatcher
+        self._limits = limits
+        self._hall = Hall()
+        self._servers: list[asyncio.Server] = []
+        self._loop = dispatcher.context.loop
+        self._timer = self._loop.call_later(_IDLE_CHECK_SECONDS, self._close_idle)
+
+    async def listen(self, listener: Listener) -> Endpoint:
+        """Accept connections and return the address. Clients get the advertised address, or else this one."""
+        context = server_context(listener) if listener.protocol.has_tls else None
+        (host, port), advertised = listener.address, listener.advertised
+        listening = _bound(host, port, self._dispatcher.context.config)
+        bound = Endpoint(host, listening.getsockname()[1])
+        endpoint = bound if advertised is None else Endpoint(advertised.host, advertised.port or bound.port)
+        door = Door(listener, endpoint, self._dispatcher.context.security)
+
+        def connect() -> Connection:
+            self._limits.configure(self._dispatcher.context.config)  # which may have changed
+            return Connection(self._dispatcher, self._limits, door, self._hall)
+
+        server = await self._loop.create_server(
+            connect,
+            sock=listening,
+            backlog=_BACKLOG,
+            ssl=context,
+            ssl_handshake_timeout=None if context is None else _HANDSHAKE_SECONDS,
+        )
+        self._servers.append(server)
+        return bound
+
+    def collector(self, logs: LogDir) -> BrokerCollector:
+        """What Prometheus asks for the metrics."""
+        return BrokerCollector(logs, self._dispatcher.counts, self._limits)
+
+    def close(self) -> None:
+        """Stop accepting, and close all connections."""
+        self._timer.cancel()
+        for server in self._servers:
+            server.close()
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Close all connections; clients can connect again."""
+        for connection in self._limits.connections:
+            connection.close()
+
+    def _close_idle(self) -> None:
+        self._limits.close_idle()
+        self._timer = self._loop.call_later(_IDLE_CHECK_SECONDS, self._close_idle)
+
+
+def _bound(host: str, port: int, config: BrokerConfig) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted connections inherit what follows
+        if config.socket_send_buffer_bytes >= 0:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, config.socket_send_buffer_bytes)
+        listening.bind(address)
+    except OSError:
+        listening.close()
+        raise
+    return listening

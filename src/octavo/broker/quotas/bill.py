@@ -1,0 +1,62 @@
+"""What one request costs its client, if there are quotas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from octavo.broker.quotas.limiter import QuotaLimiter
+from octavo.broker.request import Request
+from octavo.format.messages.codec import Part
+from octavo.format.messages.schema import Row
+from octavo.format.protocol.apis import FETCH, PRODUCE, Api
+from octavo.format.varint import Bytes
+
+_LENGTH_BYTES = 4  # before a response; they do not count
+_SAID = "throttleTimeMs"
+
+
+class Mutable(Protocol):
+    """A connection that can be muted."""
+
+    def mute(self, duration_ms: int) -> None: ...
+
+
+class Bill:
+    """Made before a request is handled, paid when its answer is about to be sent."""
+
+    def __init__(self, limiter: QuotaLimiter, api: Api, request: Request, size: int, connection: Mutable) -> None:
+        self._limiter = limiter
+        self._api = api
+        self._request = request
+        self._connection = connection
+        self._throttle_ms = limiter.produced(request, size) if api is PRODUCE else 0
+        most = limiter.most_fetched(request) if api is FETCH else None
+        if most is not None:
+            request.body["maxBytes"] = min(request.body["maxBytes"], most)
+
+    def worked(self, seconds: float) -> None:
+        """Add the time that handling the request took."""
+        self._throttle_ms = max(self._throttle_ms, self._limiter.worked(self._request, seconds))
+
+    def pay(self, row: Row | None = None, parts: Iterable[Part] = ()) -> Row | None:
+        """Mute the connection of a client over its quota, and say so in the answer that it gets instead of `row`."""
+        if self._api is FETCH:
+            size = sum(_size(part) for part in parts) - _LENGTH_BYTES
+            self._throttle_ms = self._limiter.fetched(self._request, size, self._throttle_ms)
+        if not self._throttle_ms:
+            return None
+        self._connection.mute(self._throttle_ms)
+        version, fields = self._request.version, self._api.response.fields
+        if row is None or not any(field.name == _SAID and version in field.versions for field in fields):
+            return None
+        return {**row, _SAID: self._throttle_ms, **(self._empty() if self._api is FETCH else {})}
+
+    def _empty(self) -> Row:
+        """Like Kafka, a fetch that is throttled for whatever reason returns nothing, and begins no session."""
+        is_incremental = self._request.body["sessionEpoch"] > 0
+        return {"responses": []} if is_incremental else {"responses": [], "sessionId": 0}
+
+
+def _size(part: Part) -> int:
+    return len(part) if isinstance(part, Bytes) else part.size

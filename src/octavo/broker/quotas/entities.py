@@ -1,0 +1,74 @@
+"""Whom a quota is for: users, client ids, both together, or addresses; and which keys it may have."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+
+from octavo.broker.errors import RequestError
+from octavo.format.protocol.error_codes import ErrorCode
+
+USER, CLIENT_ID, IP = "user", "client-id", "ip"
+PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE = (
+    "producer_byte_rate",
+    "consumer_byte_rate",
+    "request_percentage",
+)
+_OF_CLIENTS = {  # the largest value of whole numbers; None: any number
+    PRODUCER_BYTE_RATE: 2**63 - 1,
+    CONSUMER_BYTE_RATE: 2**63 - 1,
+    REQUEST_PERCENTAGE: None,
+    "controller_mutation_rate": None,
+}
+_OF_ADDRESSES = {"connection_creation_rate": 2**31 - 1}
+_ALMOST_WHOLE = 1e-6
+
+Entity = tuple[tuple[str, str | None], ...]
+"""Types and names, in order of type; a name of None stands for all names without a quota of their own."""
+Quotas = dict[Entity, dict[str, float]]
+"""The quotas by entity, then by key."""
+
+
+def entity_of(names: Mapping[str, str | None]) -> Entity:
+    return tuple(sorted(names.items()))
+
+
+def check_entity(entity: Entity) -> Mapping[str, int | None]:
+    """The keys that an entity may have; raises RequestError for an impossible one."""
+    for kind, name in entity:
+        if kind not in (USER, CLIENT_ID, IP):
+            raise RequestError(ErrorCode.INVALID_REQUEST, f"Unhandled client quota entity type: {kind}")
+        if name == "":
+            raise RequestError(ErrorCode.INVALID_REQUEST, f"Empty {kind} not supported")
+    names = dict(entity)
+    if not names:
+        raise RequestError(ErrorCode.INVALID_REQUEST, "Invalid empty client quota entity")
+    if IP not in names:
+        return _OF_CLIENTS
+    if len(names) > 1:
+        problem = "Invalid quota entity combination, IP entity should not be combined with User or ClientId"
+        raise RequestError(ErrorCode.INVALID_REQUEST, problem)
+    _check_address(names[IP])
+    return _OF_ADDRESSES
+
+
+def check_value(keys: Mapping[str, int | None], key: str, value: float) -> None:
+    """Raise RequestError for a key that is not among these, or a value that it cannot have."""
+    if key not in keys:
+        raise RequestError(ErrorCode.INVALID_REQUEST, f"Invalid configuration key {key}")
+    if not value > 0:  # nor may it be NaN
+        raise RequestError(ErrorCode.INVALID_REQUEST, f"Quota {key} must be greater than 0")
+    most = keys[key]
+    if most is not None and value > most:
+        raise RequestError(ErrorCode.INVALID_REQUEST, f"Proposed value for {key} is too large: {value}")
+    if most is not None and value % 1 > _ALMOST_WHOLE:
+        raise RequestError(ErrorCode.INVALID_REQUEST, f"{key} cannot be a fractional value.")
+
+
+def _check_address(host: str | None) -> None:
+    try:
+        if host is not None:
+            socket.getaddrinfo(host, None)
+    except OSError:
+        problem = f"{host} is not a valid IP or resolvable host."
+        raise RequestError(ErrorCode.INVALID_REQUEST, problem) from None

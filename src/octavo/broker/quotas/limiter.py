@@ -1,0 +1,102 @@
+"""Computes for how long clients that exceed their quota have to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from octavo.broker.quotas.entities import (
+    CLIENT_ID,
+    CONSUMER_BYTE_RATE,
+    PRODUCER_BYTE_RATE,
+    REQUEST_PERCENTAGE,
+    USER,
+    Entity,
+    Quotas,
+    entity_of,
+)
+from octavo.broker.quotas.rate import Rate
+from octavo.broker.request import Request
+from octavo.system.clock import Clock
+
+_MOST_RATES = 10_000
+
+
+class Windows(NamedTuple):
+    """quota.window.num and quota.window.size.seconds."""
+
+    number: int
+    seconds: int
+
+
+class _Limit(NamedTuple):
+    """The quota of a client, and the entity whose rate it limits, which all clients of that entity share."""
+
+    value: float
+    shared_by: tuple[str, Entity]
+
+
+class QuotaLimiter:
+    """Lives on the loop's thread, except for `set_quotas`."""
+
+    def __init__(self, clock: Clock, windows: Windows) -> None:
+        self._clock = clock
+        self._windows = windows
+        self._rates: dict[tuple[str, Entity], Rate] = {}
+        self.set_quotas({})
+
+    def set_quotas(self, quotas: Quotas) -> None:
+        keys = PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE
+        self._quotas = quotas
+        self.is_active = any(key in values for values in quotas.values() for key in keys)
+
+    def produced(self, request: Request, count: int) -> int:
+        """Count the bytes of a produce request; returns for how many milliseconds its client is to be throttled."""
+        return self._add(PRODUCER_BYTE_RATE, request, count)
+
+    def fetched(self, request: Request, count: int, throttle_ms: int) -> int:
+        """Like `produced`, for a response that may be throttled already; then it does not count, since it is not
+        sent."""
+        throttle_ms = max(throttle_ms, self._add(CONSUMER_BYTE_RATE, request, count))
+        if throttle_ms:
+            self._add(CONSUMER_BYTE_RATE, request, -count)
+        return throttle_ms
+
+    def most_fetched(self, request: Request) -> int | None:
+        """How many bytes a fetch may return without exceeding the quota of all windows; None if it has no quota."""
+        limit = self._limit(CONSUMER_BYTE_RATE, request)
+        return None if limit is None else int(limit.value * (self._windows.number - 1) * self._windows.seconds)
+
+    def worked(self, request: Request, seconds: float) -> int:
+        """Like `produced`, for the time that a request took; Kafka throttles it for one window at most."""
+        return min(self._add(REQUEST_PERCENTAGE, request, seconds * 100), self._windows.seconds * 1000)
+
+    def _add(self, key: str, request: Request, value: float) -> int:
+        limit = self._limit(key, request)
+        if limit is None:
+            return 0
+        now_ms, rate = self._clock.monotonic_ms(), self._rates.get(limit.shared_by)
+        if rate is None:
+            if len(self._rates) >= _MOST_RATES:
+                del self._rates[next(iter(self._rates))]  # the oldest, whose client may be long gone
+            rate = self._rates[limit.shared_by] = Rate(self._windows.number, self._windows.seconds * 1000)
+        rate.add(value, now_ms)
+        return rate.throttle_ms(limit.value, now_ms)
+
+    def _limit(self, key: str, request: Request) -> _Limit | None:
+        for quota, shared_by in _levels(request.client.principal.partition(":")[2], request.client_id):
+            values = self._quotas.get(quota)
+            if values is not None and key in values:
+                return _Limit(values[key], (key, shared_by))
+        return None
+
+
+def _levels(user: str, client_id: str) -> Iterator[tuple[Entity, Entity]]:
+    """The entities whose quota may apply to a client, each with the entity that shares it; the first quota counts."""
+    both = entity_of({USER: user, CLIENT_ID: client_id})
+    for known in (user, None):
+        yield entity_of({USER: known, CLIENT_ID: client_id}), both
+        yield entity_of({USER: known, CLIENT_ID: None}), both
+        yield entity_of({USER: known}), entity_of({USER: user})
+    for name in (client_id, None):
+        yield entity_of({CLIENT_ID: name}), entity_of({CLIENT_ID: client_id})

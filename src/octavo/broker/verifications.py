@@ -1,0 +1,39 @@
+"""Batches that begin a transaction in a partition and may have been refused: later ones must not overtake them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from octavo.coordinator.transactions.machine import Identity
+from octavo.storage.partition_log import PartitionLog
+from octavo.storage.producers.entry import ProducerStateEntry
+
+_MOST = 1000  # Kafka forgets them with their producers, after a day
+
+
+class _Verification(NamedTuple):
+    """The lowest sequence that a producer has tried, since the partition last took something from it."""
+
+    known: ProducerStateEntry | None
+    epoch: int
+    lowest_sequence: int
+
+
+class Verifications:
+    """Lives on the loop's thread."""
+
+    def __init__(self) -> None:
+        self._begun: dict[tuple[PartitionLog, int], _Verification] = {}
+
+    def lowest_sequence(self, log: PartitionLog, by: Identity, sequence: int) -> int:
+        """With which sequence the transaction has to begin, now that the producer tries this one."""
+        key, known = (log, by.producer_id), log.producer(by.producer_id)
+        begun = self._begun.pop(key, None)
+        if begun is None or begun.known != known or begun.epoch < by.epoch:
+            begun = _Verification(known, by.epoch, sequence)
+        elif begun.epoch == by.epoch:
+            begun = begun._replace(lowest_sequence=min(begun.lowest_sequence, sequence))
+        self._begun[key] = begun
+        if len(self._begun) > _MOST:
+            del self._begun[next(iter(self._begun))]
+        return begun.lowest_sequence

@@ -1,0 +1,89 @@
+"""The configs of single groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from octavo.config.key import ConfigKey, config, keys_of
+from octavo.config.kinds import BOOLEAN, INT, STRING
+from octavo.config.ranges import Between, OneOf, ShareReset
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)  # never made: only a table
+class _GroupTable:
+    """Each field is a config, named with underscores instead of dots; its synonym is the broker's default for it."""
+
+    consumer_session_timeout_ms: int = config(
+        INT, 45_000, Between(1), "group.consumer.session.timeout.ms",
+        doc="How long a member of the group may go without a heartbeat before it is removed.",
+    )  # fmt: skip
+    consumer_heartbeat_interval_ms: int = config(
+        INT, 5_000, Between(1), "group.consumer.heartbeat.interval.ms",
+        doc="How often the members of the group are told to send heartbeats.",
+    )  # fmt: skip
+    consumer_assignment_interval_ms: int = config(
+        INT, 1_000, Between(0), "group.consumer.assignment.interval.ms",
+        doc="How long the group keeps an assignment at least.",
+    )  # fmt: skip
+
+    # Octavo has no share groups and no streams groups: these are kept, and have no effect.
+    share_session_timeout_ms: int = config(
+        INT, 45_000, Between(1), "group.share.session.timeout.ms",
+        doc="How long a member of a share group may go without a heartbeat before it is removed.",
+    )  # fmt: skip
+    share_heartbeat_interval_ms: int = config(
+        INT, 5_000, Between(1), "group.share.heartbeat.interval.ms",
+        doc="How often the members of a share group are told to send heartbeats.",
+    )  # fmt: skip
+    share_record_lock_duration_ms: int = config(
+        INT, 30_000, Between(1_000), "group.share.record.lock.duration.ms",
+        doc="How long a member of a share group holds a record.",
+    )  # fmt: skip
+    share_delivery_count_limit: int = config(
+        INT, 5, Between(2), "group.share.delivery.count.limit",
+        doc="How often a share group delivers a record at most.",
+    )  # fmt: skip
+    share_partition_max_record_locks: int = config(
+        INT, 2_000, Between(100), "group.share.partition.max.record.locks",
+        doc="How many records of a partition a share group holds at most.",
+    )  # fmt: skip
+    share_auto_offset_reset: str = config(
+        STRING, "latest", ShareReset(),
+        doc="Where a share group begins to read a partition.",
+    )  # fmt: skip
+    share_isolation_level: str = config(
+        STRING, "read_uncommitted", OneOf(("read_committed", "read_uncommitted")),
+        doc="Whether a share group reads records of aborted transactions.",
+    )  # fmt: skip
+    share_renew_acknowledge_enable: bool = config(
+        BOOLEAN, True,
+        doc="Whether the members of a share group can hold a record longer.",
+    )  # fmt: skip
+    share_assignment_interval_ms: int = config(
+        INT, 1_000, Between(0), "group.share.assignment.interval.ms",
+        doc="How long a share group keeps an assignment at least.",
+    )  # fmt: skip
+    streams_session_timeout_ms: int = config(
+        INT, 45_000, Between(1), "group.streams.session.timeout.ms",
+        doc="How long a member of a streams group may go without a heartbeat before it is removed.",
+    )  # fmt: skip
+    streams_heartbeat_interval_ms: int = config(
+        INT, 5_000, Between(1), "group.streams.heartbeat.interval.ms",
+        doc="How often the members of a streams group are told to send heartbeats.",
+    )  # fmt: skip
+    streams_num_standby_replicas: int = config(
+        INT, 0, Between(0), "group.streams.num.standby.replicas",
+        doc="How many replicas of each task a streams group has besides the active one.",
+    )  # fmt: skip
+    streams_initial_rebalance_delay_ms: int = config(
+        INT, 3_000, Between(0), "group.streams.initial.rebalance.delay.ms",
+        doc="How long a new streams group waits for more members.",
+    )  # fmt: skip
+    streams_assignment_interval_ms: int = config(
+        INT, 1_000, Between(0), "group.streams.assignment.interval.ms",
+        doc="How long a streams group keeps an assignment at least.",
+    )  # fmt: skip
+
+
+GROUP_CONFIGS: Mapping[str, ConfigKey] = keys_of(_GroupTable)

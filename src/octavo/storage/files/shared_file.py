@@ -1,0 +1,56 @@
+"""Octavo's own small files that every log directory holds a copy of, such as the users and the configs of a broker."""
+
+from __future__ import annotations
+
+import binascii
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from octavo.errors import CorruptionError
+from octavo.system.filesystem import FilesToRead
+
+Content = TypeVar("Content")
+
+_VERSION = 0
+
+
+class SharedFile(Generic[Content]):
+    """A JSON file: its version, a revision that each change increments, and the content's own fields.
+
+    A disk that was away may have an older copy: the highest revision counts.
+    """
+
+    def __init__(
+        self, name: str, to_fields: Callable[[Content], dict[str, Any]], of_fields: Callable[[dict[str, Any]], Content]
+    ) -> None:
+        self.name = name
+        self._to_fields = to_fields
+        self._of_fields = of_fields
+
+    def encode(self, revision: int, content: Content) -> bytes:
+        """The file's bytes."""
+        fields = {"version": _VERSION, "revision": revision, **self._to_fields(content)}
+        return (json.dumps(fields, indent=1) + "\n").encode()
+
+    def decode(self, data: bytes) -> tuple[int, Content]:
+        """The revision and the content; CorruptionError if they are not what `encode` writes."""
+        try:
+            fields = json.loads(data)
+            if fields["version"] != _VERSION:
+                raise CorruptionError(f"version {fields['version']!r}, expected {_VERSION}")
+            return int(fields["revision"]), self._of_fields(fields)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, binascii.Error) as error:
+            raise CorruptionError(f"not what octavo writes to {self.name}: {error!r}") from None
+
+    def latest(self, files: FilesToRead, folders: Iterable[Path]) -> tuple[int, Content] | None:
+        """What the directories hold; None if none of them has the file."""
+        found = [self._read(files, folder / self.name) for folder in folders if files.exists(folder / self.name)]
+        return max(found, key=lambda revised: revised[0], default=None)
+
+    def _read(self, files: FilesToRead, path: Path) -> tuple[int, Content]:
+        try:
+            return self.decode(files.read_bytes(path))
+        except CorruptionError as error:
+            raise error.at(path=str(path)) from None

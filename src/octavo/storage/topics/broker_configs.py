@@ -1,0 +1,65 @@
+"""The broker's configs: those its owner gives, and those that clients set while it runs, here or on Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from octavo.config import BROKER_CONFIGS, SYNONYMS, Given
+from octavo.format.names import BROKER_STORE
+from octavo.storage.topics.broker_store import BROKER_FILE, ChangedConfigs
+from octavo.storage.topics.metadata_configs import METADATA_FOLDER, MetadataConfigs
+from octavo.system.filesystem import FilesToRead
+
+
+class BrokerConfigs:
+    """What was set for this broker counts over what was set for its whole cluster, and both over what is given.
+
+    What a directory's metadata says, Kafka's owner has set; what is given now counts over that.
+    """
+
+    def __init__(self, given: Mapping[str, Given]) -> None:
+        self.given = given
+        self.revision = 0
+        self.changed = ChangedConfigs({}, {})
+        self._metadata = ChangedConfigs({}, {})
+        self._compute()
+
+    def read(self, filesystem: FilesToRead, root: Path, metadata: MetadataConfigs) -> None:
+        """Read a directory's files: the first metadata counts, and the last change."""
+        self._metadata = ChangedConfigs(
+            {**metadata.broker, **self._metadata.broker}, {**metadata.cluster, **self._metadata.cluster}
+        )
+        found = BROKER_FILE.latest(filesystem, [root])
+        if found is not None and found[0] > self.revision:
+            self.revision, self.changed = found
+        self._compute()
+
+    def with_changes(self, changes: Mapping[str, str | None], *, of_cluster: bool) -> BrokerConfigs:
+        """The configs after a change; None removes a config."""
+        changed, metadata = (self.changed.cluster, self._metadata.cluster) if of_cluster else (
+            self.changed.broker, self._metadata.broker
+        )  # fmt: skip
+        merged = {**changed, **changes}
+        kept = {name: value for name, value in merged.items() if value is not None or name in metadata}
+        after = BrokerConfigs(self.given)
+        after.revision, after._metadata = self.revision + 1, self._metadata
+        after.changed = self.changed._replace(**{"cluster" if of_cluster else "broker": kept})
+        after._compute()
+        return after
+
+    def source(self, name: str) -> str:
+        """The file that a dynamic config comes from."""
+        is_changed = any(configs.get(name) is not None for configs in self.changed)
+        return BROKER_STORE if is_changed else METADATA_FOLDER
+
+    def _compute(self) -> None:
+        self.of_broker = self._in_force(self._metadata.broker, self.changed.broker)
+        self.of_cluster = self._in_force(self._metadata.cluster, self.changed.cluster)
+        self.dynamic = {**self.of_cluster, **self.of_broker}
+        known = {name: value for name, value in self.dynamic.items() if name in BROKER_CONFIGS or name in SYNONYMS}
+        self.effective: dict[str, Given] = {**self.given, **known}
+
+    def _in_force(self, metadata: Mapping[str, str | None], changed: Mapping[str, str | None]) -> dict[str, str]:
+        old = {name: value for name, value in metadata.items() if name not in self.given}
+        return {name: value for name, value in {**old, **changed}.items() if value is not None}
