@@ -1,4 +1,4 @@
-"""What the state machines of coordinators ask for: records to write, replies to send, timers to set.
+"""What goes into the coordinators' state machines, the time, and what comes out: records, replies and timers.
 
 A machine is a function (state, event, now) → (state, effects) without side effects. Its coordinator first writes the
 records; if that fails, it keeps the old state and tells the caller why. Then it adopts the new state, sets the timers
@@ -12,6 +12,18 @@ from typing import Any, NamedTuple
 
 from octavo.format.messages.records import RecordType
 from octavo.format.messages.schema import Row
+from octavo.system.clock import Clock
+
+
+class Moment(NamedTuple):
+    """One moment, on both clocks."""
+
+    monotonic_ms: int  # for timers
+    time_ms: int  # for records
+
+    @classmethod
+    def of(cls, clock: Clock) -> Moment:
+        return cls(clock.monotonic_ms(), clock.time_ms())
 
 
 class Write(NamedTuple):

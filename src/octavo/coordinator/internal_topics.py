@@ -17,17 +17,17 @@ TRANSACTION_STATE = "__transaction_state"
 
 
 class InternalTopic:
-    """An internal topic; the id of a group or a transaction determines the partition that holds it. Thread-safe."""
+    """A compacted topic; the id of a group or a transaction determines the partition that holds it. Thread-safe."""
 
     def __init__(self, log_manager: LogManager, topic: str, partitions: int, configs: dict[str, Given]) -> None:
         self._log_manager = log_manager
         self.topic = topic
         self._partitions = partitions
-        self._configs = configs
+        self._configs: dict[str, Given] = {"cleanup.policy": "compact", **configs}
         self._lock = threading.Lock()
         self._is_being_made = False
         self._count = 0
-        self._counted: Mapping[TopicPartition, PartitionLog] | None = None  # the logs that were last looked at
+        self._counted: Mapping[TopicPartition, PartitionLog] | None = None  # the logs when `_count` was set
 
     @property
     def count(self) -> int:
@@ -35,7 +35,7 @@ class InternalTopic:
         logs = self._log_manager.logs
         if not self._is_being_made and self._counted is not logs:
             found = max(self._log_manager.topics.get(self.topic, [-1])) + 1
-            self._count = min(self._count or found, found)  # somebody may have deleted the topic
+            self._count = min(self._count or found, found)  # the topic may have been deleted
             self._counted = logs
         return self._count
 
@@ -44,9 +44,8 @@ class InternalTopic:
         with self._lock:
             if self.count:
                 return
-            if (
-                self._is_being_made and self.topic in self._log_manager.topics
-            ):  # an interrupt came before all partitions were created
+            if self._is_being_made and self.topic in self._log_manager.topics:
+                # An interrupt came before all partitions were created.
                 self._log_manager.create_partitions(self.topic, range(self._partitions))
             else:
                 self._is_being_made = True
@@ -72,19 +71,11 @@ class InternalTopic:
 
 def consumer_offsets(log_manager: LogManager) -> InternalTopic:
     config = log_manager.broker_config
-    configs: dict[str, Given] = {
-        "cleanup.policy": "compact",
-        "compression.type": "producer",
-        "segment.bytes": config.offsets_topic_segment_bytes,
-    }
+    configs: dict[str, Given] = {"compression.type": "producer", "segment.bytes": config.offsets_topic_segment_bytes}
     return InternalTopic(log_manager, CONSUMER_OFFSETS, config.offsets_topic_num_partitions, configs)
 
 
 def transaction_state(log_manager: LogManager) -> InternalTopic:
-    config = log_manager.broker_config
-    configs: dict[str, Given] = {
-        "cleanup.policy": "compact",
-        "compression.type": "uncompressed",
-        "segment.bytes": config.transaction_state_log_segment_bytes,
-    }
+    config, size = log_manager.broker_config, log_manager.broker_config.transaction_state_log_segment_bytes
+    configs: dict[str, Given] = {"compression.type": "uncompressed", "segment.bytes": size}
     return InternalTopic(log_manager, TRANSACTION_STATE, config.transaction_state_log_num_partitions, configs)

@@ -1,4 +1,4 @@
-"""Timers of a coordinator: thousands of deadlines, most of which are moved before they pass, and one scheduled task."""
+"""A coordinator's timers: thousands of deadlines, most of them moved before they are reached, and one task."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from octavo.system.scheduler import ScheduledTask, Scheduler
 
 
 class Timers:
-    """Deadlines by name. To move one to a later time is a single assignment. Not thread-safe.
+    """Deadlines by name. Moving one to a later time is a single assignment. Not thread-safe.
 
     `check` is scheduled for the first deadline; it has to call `next_due` until that returns None.
     """
@@ -43,11 +43,11 @@ class Timers:
 
     @property
     def is_due(self) -> bool:
-        """Whether a timer may have passed."""
+        """Whether a timer may be due."""
         return bool(self._heap) and self._heap[0][0] <= self._clock.monotonic_ms()
 
     def next_due(self) -> Hashable | None:
-        """Take the first timer that has passed; None if there is none, and then the next check is scheduled."""
+        """Take the first timer that is due; None if there is none, and then the next check is scheduled."""
         now_ms = self._clock.monotonic_ms()
         self._task = None
         while self._heap and self._heap[0][0] <= now_ms:

@@ -1,4 +1,4 @@
-"""What administrators ask of groups: lists, descriptions, deletions; and the expiry of offsets that nobody needs."""
+"""What administrators do with groups: list, describe and delete them; and the expiry of offsets that nobody uses."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class GroupAdmin:
         with self._store.using(group_id) as partition:
             group = partition.groups.get(group_id)
             commit_rules.check_offset_deletion(group)
-            assert group is not None, "there is one that was checked"
+            assert group is not None, "a missing group was refused"
             wanted = list(wanted)
             kept = {place for place in wanted if group.is_subscribed_to(place.topic)}
             known = _all_offsets(partition, group_id)

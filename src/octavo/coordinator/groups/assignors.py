@@ -5,21 +5,22 @@ Members are served in the order in which they are given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Mapping
 
+from octavo.coordinator.groups.assignment import (
+    Assignment,
+    Current,
+    Partitions,
+    Subscriptions,
+    all_partitions,
+)
+from octavo.coordinator.groups.uniform import uniform_assignor
 from octavo.format.names import TopicPartition
 
-Subscriptions = Mapping[str, frozenset[str]]  # the topics of each member
-Partitions = Mapping[str, Sequence[int]]  # the partition numbers of each topic, in order
-Assignment = dict[str, list[TopicPartition]]  # the partitions of each member
-# Makes an assignment from subscriptions, partitions and the current assignment.
-Assignor = Callable[[Subscriptions, Partitions, Mapping[str, list[TopicPartition]]], Assignment]
+Assignor = Callable[[Subscriptions, Partitions, Current], Assignment]
 
 
-def range_assignor(
-    subscriptions: Subscriptions, partitions: Partitions, _: Mapping[str, list[TopicPartition]]
-) -> Assignment:
+def range_assignor(subscriptions: Subscriptions, partitions: Partitions, _: Current) -> Assignment:
     """Give each member one range of every topic's partitions; if they do not divide evenly, the first members get one
     more."""
     assigned: Assignment = {member: [] for member in subscriptions}
@@ -33,13 +34,11 @@ def range_assignor(
     return assigned
 
 
-def roundrobin_assignor(
-    subscriptions: Subscriptions, partitions: Partitions, _: Mapping[str, list[TopicPartition]]
-) -> Assignment:
+def roundrobin_assignor(subscriptions: Subscriptions, partitions: Partitions, _: Current) -> Assignment:
     """Deal out all partitions in order, taking turns among the members subscribed to the topic."""
     assigned: Assignment = {member: [] for member in subscriptions}
     members, turn = list(subscriptions), 0
-    for partition in _all_partitions(partitions):
+    for partition in all_partitions(partitions):
         if not any(partition.topic in topics for topics in subscriptions.values()):
             continue
         while partition.topic not in subscriptions[members[turn % len(members)]]:
@@ -49,41 +48,14 @@ def roundrobin_assignor(
     return assigned
 
 
-def uniform_assignor(
-    subscriptions: Subscriptions, partitions: Partitions, current: Mapping[str, list[TopicPartition]]
-) -> Assignment:
-    """Spread the partitions evenly with few moves. If all members want the same topics, their shares are known before:
-    members keep theirs, and the others fill up with what is left."""
-    if len(set(subscriptions.values())) != 1:
-        return sticky_assignor(subscriptions, partitions, current)
-    free = set(_all_partitions(partitions))
-    share, extra = divmod(len(free), len(subscriptions))
-    assigned: Assignment = {}
-    # Those that have most come first, so that a share with an extra partition goes to one that has it already.
-    for member in sorted(subscriptions, key=lambda member: -len(current.get(member, ()))):
-        size = share + (extra > 0)
-        assigned[member] = [partition for partition in current.get(member, ()) if partition in free][:size]
-        free -= set(assigned[member])
-        extra -= len(assigned[member]) > share
-    left = iter(sorted(free))
-    for member in subscriptions:
-        missing = share + (extra > 0) - len(assigned[member])
-        if missing > 0:
-            assigned[member] += islice(left, missing)
-            extra -= len(assigned[member]) > share
-    return {member: sorted(assigned[member]) for member in subscriptions}
-
-
-def sticky_assignor(
-    subscriptions: Subscriptions, partitions: Partitions, current: Mapping[str, list[TopicPartition]]
-) -> Assignment:
+def sticky_assignor(subscriptions: Subscriptions, partitions: Partitions, current: Current) -> Assignment:
     """Spread the partitions as evenly as possible with as few moves as possible.
 
     Members keep what they have. A partition without an owner goes to the subscribed member with the fewest partitions.
     Then partitions move as long as an owner has at least two more than another subscribed member.
     """
     assigned: Assignment = {member: [] for member in sorted(subscriptions)}
-    free = set(_all_partitions(partitions))
+    free = set(all_partitions(partitions))
     for member in assigned:
         kept = [
             partition
@@ -113,10 +85,6 @@ def _next_move(assigned: Assignment, subscriptions: Subscriptions) -> tuple[Topi
             if wanted:
                 return max(wanted), giver, taker
     return None
-
-
-def _all_partitions(partitions: Partitions) -> list[TopicPartition]:
-    return [TopicPartition(topic, number) for topic, numbers in sorted(partitions.items()) for number in numbers]
 
 
 ASSIGNORS: Mapping[str, Assignor] = {

@@ -18,7 +18,7 @@ _NOT_FOUND_FROM_VERSION = 9
 
 
 class Committer(NamedTuple):
-    """Who commits. By default somebody outside of the group: an administrator, or a consumer without a subscription."""
+    """Who commits. By default, somebody outside the group: an administrator, or a consumer without a subscription."""
 
     member_id: str = ""
     instance_id: str | None = None
@@ -45,7 +45,7 @@ def check_offset_fetch(group: Group | None, member_id: str | None, member_epoch:
 
 
 def _check_consumer(group: ConsumerGroup, committer: Committer, places: Mapping[TopicPartition, bytes]) -> None:
-    if committer is ANYBODY:  # in this process, where it is known that no member is disturbed
+    if committer is ANYBODY:  # a caller in this process, which knows that it disturbs no member
         return
     try:
         check = commit_check(
@@ -83,7 +83,7 @@ def _check_classic(group: ClassicGroup | None, committer: Committer) -> None:
 
 
 def check_offset_deletion(group: Group | None) -> None:
-    """Raise unless single offsets of the group may be deleted."""
+    """Raise unless individual offsets of the group may be deleted."""
     if group is None:
         raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND)
     if isinstance(group, ClassicGroup) and not is_empty(group) and not group.uses_consumer_protocol:
@@ -119,7 +119,7 @@ def expired(
 
 
 def _unused_since(group: ClassicGroup) -> int | None:
-    """From when on offsets count as unused; NO_TIMESTAMP if from their commit on, None if they are in use."""
+    """When offsets began to be unused; NO_TIMESTAMP: when they were committed, None: they are in use."""
     is_stable_consumer = group.uses_consumer_protocol and group.subscribed_topics is not None
     if not is_empty(group) and not (is_stable_consumer and group.state is ClassicState.STABLE):
         return None

@@ -1,10 +1,11 @@
-"""Requests about committed offsets: commits, also those of transactions, and fetches."""
+"""Requests about committed offsets: commits, in transactions or not, and fetches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
+from octavo.coordinator.effects import Write
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicState
 from octavo.coordinator.groups.classic.transition import member_timer
@@ -17,7 +18,7 @@ from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.system.clock import Clock
 
-NO_RETENTION = -1  # of a commit that does not say how long it is to be kept
+NO_RETENTION = -1  # a commit that does not say how long to keep it
 NewOffsets = Mapping[TopicPartition, OffsetAndMetadata]
 TopicIds = Mapping[str, bytes | None]
 Renew = Callable[[str, Hashable, int], None]
@@ -44,7 +45,7 @@ class CommittedOffsets:
         return self._store.place_of(group_id)
 
     def check_metadata(self, offsets: NewOffsets) -> None:
-        """Raise if the metadata of an offset is too long, for callers that want to commit all of them or none."""
+        """Raise if the metadata of any offset is too long, for callers that want to commit all of them or none."""
         for place in self._too_long(offsets):
             problem = f"the metadata for {place} is longer than offset.metadata.max.bytes, {self._max_metadata}"
             raise RequestError(ErrorCode.OFFSET_METADATA_TOO_LARGE, problem)
@@ -70,7 +71,7 @@ class CommittedOffsets:
             expire_ms = NO_TIMESTAMP if retention_ms == NO_RETENTION else now_ms + retention_ms
             wanted = _committed(offsets, refused, topic_ids, now_ms, expire_ms)
             if wanted:
-                first = self._append(partition, group_id, wanted)
+                first = self._store.append(partition, _writes(group_id, wanted))
                 for number, (place, committed) in enumerate(wanted.items(), first):
                     partition.offsets.put(group_id, place, committed._replace(record_offset=number))
             partition.add_simple_groups([group_id])
@@ -84,7 +85,7 @@ class CommittedOffsets:
         origin: Origin,
         committer: Committer = ANYBODY,
     ) -> set[TopicPartition]:
-        """Write offsets that count once the transaction of `origin`, a producer, is committed (a TxnOffsetCommit
+        """Write offsets that count once the transaction of the producer `origin` is committed (a TxnOffsetCommit
         request). Returns the partitions that are left out because their metadata is too long."""
         refused = self._too_long(offsets)
         with self._store.using(group_id, create=True) as partition:
@@ -92,7 +93,7 @@ class CommittedOffsets:
             check_commit(partition.groups.get(group_id), committer, _with_ids(offsets, refused, topic_ids))
             wanted = _committed(offsets, refused, topic_ids, self._clock.time_ms(), NO_TIMESTAMP)
             if wanted:
-                first = self._append(partition, group_id, wanted, origin)
+                first = self._store.append(partition, _writes(group_id, wanted), origin)
                 for number, (place, committed) in enumerate(wanted.items(), first):
                     pending = committed._replace(record_offset=number)
                     partition.offsets.put_pending(origin.producer_id, group_id, place, pending)
@@ -100,7 +101,7 @@ class CommittedOffsets:
         return refused
 
     def fetch(self, group_id: str, member_id: str | None = None, member_epoch: int = -1) -> FetchedOffsets:
-        """What a group has committed (an OffsetFetch request, perhaps of a member)."""
+        """What a group has committed (an OffsetFetch request, perhaps from a member)."""
         with self._store.using(group_id) as partition:
             check_offset_fetch(partition.groups.get(group_id), member_id, member_epoch)
             return FetchedOffsets(dict(partition.offsets.of(group_id)), partition.offsets.pending(group_id))
@@ -117,18 +118,6 @@ class CommittedOffsets:
             if place in found
         }
 
-    def _append(
-        self,
-        partition: GroupPartition,
-        group_id: str,
-        wanted: Mapping[TopicPartition, StoredOffset],
-        origin: Origin | None = None,
-    ) -> int:
-        writes = [committed.write(group_id, place) for place, committed in wanted.items()]
-        return (
-            self._store.append(partition, writes) if origin is None else self._store.append(partition, writes, origin)
-        )
-
     def _renew_session(self, partition: GroupPartition, group_id: str, committer: Committer) -> None:
         group = partition.groups.get(group_id)
         if not isinstance(group, ClassicGroup):
@@ -140,6 +129,10 @@ class CommittedOffsets:
 
     def _too_long(self, offsets: NewOffsets) -> set[TopicPartition]:
         return {place for place, offset in offsets.items() if len(offset.metadata) > self._max_metadata}
+
+
+def _writes(group_id: str, wanted: Mapping[TopicPartition, StoredOffset]) -> list[Write]:
+    return [committed.write(group_id, place) for place, committed in wanted.items()]
 
 
 def _with_ids(offsets: NewOffsets, refused: set[TopicPartition], topic_ids: TopicIds) -> dict[TopicPartition, bytes]:

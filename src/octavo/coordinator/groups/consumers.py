@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from octavo.coordinator.effects import Reply
+from octavo.coordinator.effects import Moment, Reply
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.classic.group import ClassicGroup
 from octavo.coordinator.groups.consumer.describe import describe
-from octavo.coordinator.groups.consumer.group import ConsumerGroup
+from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutcome
 from octavo.coordinator.groups.consumer.heartbeat import heartbeat
 from octavo.coordinator.groups.consumer.leave import remove
-from octavo.coordinator.groups.consumer.request import Heartbeat
+from octavo.coordinator.groups.consumer.request import Heartbeat, check
 from octavo.coordinator.groups.consumer.topics import Topics
 from octavo.coordinator.groups.consumer.transition import Transition, View, session_timer
 from octavo.coordinator.groups.driver import GroupDriver, OnAnswer
 from octavo.coordinator.groups.kinds import Group, GroupOutcome, is_empty, removal
-from octavo.coordinator.groups.migration.upgrade import UpgradedGroup, upgrade
+from octavo.coordinator.groups.migration.upgrade import upgrade
 from octavo.coordinator.groups.store import GroupStore
-from octavo.coordinator.moment import Moment
 from octavo.errors import IllegalStateError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
@@ -47,9 +46,9 @@ class GroupConsumers:
         self._driver.run(group_id, machine, answer, create=request.epoch == 0 and bool(group_id))
 
     def poll(self, body: Row, session_timeout_ms: int, has_joined: bool) -> ConsumerGroup | None:
-        """A heartbeat of a member in this process, in the epoch that the group knows; it joins unless it has before.
+        """A heartbeat of a member in this process, in the epoch that the group knows; the first one joins the group.
 
-        Returns the group afterwards; None if the member was removed since it joined.
+        Returns the group afterwards; None if the member has been removed since it joined.
         """
         group_id, answers, found = body["groupId"], list[Row](), list[Group | None]()
 
@@ -70,12 +69,12 @@ class GroupConsumers:
         return found[0] if found and isinstance(found[0], ConsumerGroup) else None
 
     def renew(self, seen: ConsumerGroup, member_id: str) -> bool:
-        """Whether nothing has changed since a poll, for the group or its topics; then the member's session goes on."""
+        """Whether the group and its topics are the same as at the last poll; if so, the member's session is renewed."""
         group_id, timeout_ms = seen.group_id, seen.members[member_id].session_timeout_ms
         with self._store.using(group_id) as partition:
             if partition.groups.get(group_id) is not seen or seen.hashed_topics is not self.topics:
                 return False
-            assert timeout_ms is not None, "it is a member in this process"
+            assert timeout_ms is not None, "a member in this process has one"
             self._driver.set_timer(group_id, session_timer(member_id), timeout_ms)
             return True
 
@@ -85,7 +84,7 @@ class GroupConsumers:
         def machine(group: Group | None, now: Moment) -> GroupOutcome:
             if not isinstance(group, ConsumerGroup) or member_id not in group.members:
                 return group, []
-            change = Transition(group, self._driver.view(now))
+            change = Transition(group, self._driver.view(group_id, now))
             remove(change, group.members[member_id])
             return change.outcome
 
@@ -99,15 +98,16 @@ class GroupConsumers:
             return None if member is None else member.member_epoch
 
     def check_timers(self) -> None:
-        """Let timers pass that are due, if no thread has done so yet."""
+        """Handle the timers that are due, if no thread has done so yet."""
         self._driver.check_timers()
 
     def _heartbeat(self, request: Heartbeat, group: Group | None, now: Moment) -> GroupOutcome:
-        """A classic group becomes a consumer group when somebody joins."""
-        view = self._driver.view(now)
+        """A classic group becomes a consumer group when a member joins with this request."""
+        view = self._driver.view(request.body["groupId"], now)
         if not isinstance(group, ClassicGroup):
             return heartbeat(group, request, view)
         try:
+            check(request, view.config)
             if request.epoch:
                 raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group.group_id} is not a consumer group.")
             before = _converted(group, request, view)
@@ -118,18 +118,18 @@ class GroupConsumers:
         return (outcome.group, [*before.effects, *outcome.effects]) if has_joined else (group, outcome.effects)
 
     def describe(self, group_id: str) -> Row:
-        """A group of ConsumerGroupDescribe; raises RequestError if there is no such consumer group."""
+        """A group as ConsumerGroupDescribe shows it; raises RequestError if there is no such consumer group."""
         with self._store.using(group_id) as partition:
             group = partition.groups.get(group_id)
             if isinstance(group, ConsumerGroup):
-                view = self._driver.view(Moment.of(self._clock))
+                view = self._driver.view(group_id, Moment.of(self._clock))
                 return describe(group, view.topics, view.config)
             problem = f"Group {group_id} {'not found' if group is None else 'is not a consumer group'}."
             raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, problem)
 
 
-def _converted(group: ClassicGroup, request: Heartbeat, view: View) -> UpgradedGroup:
-    """What takes the place of a classic group; without members that is a new one."""
+def _converted(group: ClassicGroup, request: Heartbeat, view: View) -> ConsumerOutcome:
+    """What replaces a classic group: a consumer group with the same members or, if it has none, a new group."""
     if not is_empty(group):
         return upgrade(group, view)
-    return UpgradedGroup(None, [] if request.is_local else [*removal(group)])
+    return ConsumerOutcome(None, [] if request.is_local else [*removal(group)])

@@ -1,10 +1,10 @@
-"""The group coordinator: the one entry for all requests about groups, from this process and from the network."""
+"""The group coordinator: all requests about groups, from this process and from the network, come here."""
 
 from __future__ import annotations
 
 from octavo.coordinator.groups.admin import GroupAdmin
-from octavo.coordinator.groups.classic.config import ClassicConfig
 from octavo.coordinator.groups.committed import CommittedOffsets
+from octavo.coordinator.groups.configs import GroupConfigs
 from octavo.coordinator.groups.consumers import GroupConsumers
 from octavo.coordinator.groups.driver import GroupDriver
 from octavo.coordinator.groups.local_members import LocalMembers
@@ -18,8 +18,9 @@ _MINUTE_MS = 60_000
 
 
 class GroupCoordinator:
-    """Groups and their offsets: `members` of classic groups and `consumers`, the members of consumer groups, join and
-    leave, also the `local` ones in this process; `offsets` are committed and fetched; `admin` does the rest.
+    """Groups and their offsets, by who asks: `members` of classic groups, `consumers` of consumer groups, and of the
+    latter the `local` ones in this process; `offsets` has commits and fetches, `configs` what was set for single
+    groups, `admin` the rest.
 
     Thread-safe. All of them share one lock, and the state that is rebuilt from `__consumer_offsets`.
     """
@@ -29,9 +30,9 @@ class GroupCoordinator:
         clock = environment.clock
         codec = Codec(config.offsets_topic_compression_codec)
         store = GroupStore(consumer_offsets(log_manager), clock, codec)
-        classic = ClassicConfig.of(config)
-        driver = GroupDriver(store, log_manager, classic)
-        self.members = ClassicMembers(driver, classic)
+        self.configs = GroupConfigs(log_manager)
+        driver = GroupDriver(store, log_manager, self.configs)
+        self.members = ClassicMembers(driver)
         self.consumers = GroupConsumers(store, driver, clock)
         self.local = LocalMembers(self.consumers)
         self.offsets = CommittedOffsets(store, clock, config.offset_metadata_max_bytes, driver.set_timer)
@@ -40,6 +41,6 @@ class GroupCoordinator:
         self._check_interval_ms = config.offsets_retention_check_interval_ms
 
     def start_upkeep(self) -> None:
-        """Delete offsets that are older than offsets.retention.minutes, again and again."""
+        """Regularly delete the offsets that are older than offsets.retention.minutes."""
         period_ms = self._check_interval_ms
         self._scheduler.schedule("expire-offsets", self.admin.expire_offsets, delay_ms=period_ms, period_ms=period_ms)

@@ -1,4 +1,4 @@
-"""Drives the machines of groups: requests and timers are events, and what the machines ask for happens here."""
+"""Runs the state machines of groups: requests and timers are their events, and their effects are carried out here."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import cast
 
-from octavo.coordinator.effects import CancelTimer, Effect, Reply, SetTimer, Write
+from octavo.config import BrokerConfig
+from octavo.coordinator.effects import CancelTimer, Effect, Moment, Reply, SetTimer, Write
 from octavo.coordinator.groups.classic import expiry
-from octavo.coordinator.groups.classic.config import ClassicConfig
 from octavo.coordinator.groups.classic.group import ClassicGroup
+from octavo.coordinator.groups.configs import GroupConfigs
 from octavo.coordinator.groups.consumer import leave
-from octavo.coordinator.groups.consumer.config import ConsumerGroupConfig
 from octavo.coordinator.groups.consumer.group import ConsumerGroup
 from octavo.coordinator.groups.consumer.topics import OpenTopics, Topics
 from octavo.coordinator.groups.consumer.transition import View
@@ -20,7 +20,6 @@ from octavo.coordinator.groups.kinds import Group, GroupOutcome
 from octavo.coordinator.groups.migration.downgrade import downgraded
 from octavo.coordinator.groups.partition import GroupPartition
 from octavo.coordinator.groups.store import GroupStore, failure_code
-from octavo.coordinator.moment import Moment
 from octavo.coordinator.timers import Timers
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
@@ -30,38 +29,41 @@ _RETRY_MS = 1000
 _log = logging.getLogger(__name__)
 
 OnAnswer = Callable[[Row], None]  # called once, on any thread, with the row of the response
-
-
 Machine = Callable[[Group | None, Moment], GroupOutcome]
 
 
 class GroupDriver:
     """Thread-safe. Answers are given through callbacks: perhaps at once, never under a lock."""
 
-    def __init__(self, store: GroupStore, log_manager: LogManager, config: ClassicConfig) -> None:
+    def __init__(self, store: GroupStore, log_manager: LogManager, configs: GroupConfigs) -> None:
         environment = log_manager.environment
         self._store = store
         self._clock = environment.clock
-        self._config = config
-        self._consumer_config = ConsumerGroupConfig.of(log_manager.broker_config)
+        self._log_manager = log_manager
+        self._configs = configs
         self._topics = OpenTopics(log_manager)
         self._timers = Timers(environment.scheduler, self._clock, "group-timers", self._check_timers)
         store.on_load = self._loaded
+
+    @property
+    def config(self) -> BrokerConfig:
+        """The broker's configs as they are now."""
+        return self._log_manager.broker_config
 
     @property
     def topics(self) -> Topics:
         """The topics as they are now."""
         return self._topics.current
 
-    def view(self, now: Moment) -> View:
-        """What consumer groups see."""
-        return View(now, self.topics, self._consumer_config)
+    def view(self, group_id: str, now: Moment) -> View:
+        """What a consumer group sees."""
+        return View(now, self.topics, self._configs.broker_config(group_id))
 
     def run(self, group_id: str, machine: Machine, answer: OnAnswer, *, create: bool = False) -> None:
-        """Let an event happen. If its records cannot be written, nothing has happened, and the request fails."""
+        """Handle an event. If its records cannot be written, the group stays as it was, and the request fails."""
         try:
             with self._store.using(group_id, create=create) as partition:
-                replies = self._happen(partition, group_id, machine)
+                replies = self._handle(partition, group_id, machine)
         except (OctavoError, OSError) as error:
             _log.error("group %s: %s", group_id, error)
             answer({"errorCode": failure_code(error)})
@@ -72,11 +74,11 @@ class GroupDriver:
         """Set a timer of a group, or move it. The store's lock is held."""
         self._timers.set((group_id, timer), self._clock.monotonic_ms() + delay_ms)
 
-    def _happen(self, partition: GroupPartition, group_id: str, machine: Machine) -> list[Reply]:
+    def _handle(self, partition: GroupPartition, group_id: str, machine: Machine) -> list[Reply]:
         before, now = partition.groups.get(group_id), Moment.of(self._clock)
         group, effects = machine(before, now)
         if isinstance(before, ConsumerGroup):
-            group, effects = downgraded(before, (group, effects), self.view(now), self._config)
+            group, effects = downgraded(before, (group, effects), self.view(group_id, now))
         writes = [effect for effect in effects if isinstance(effect, Write)]
         if writes:
             self._store.append(partition, writes)
@@ -100,28 +102,28 @@ class GroupDriver:
         now = Moment.of(self._clock)
         for group_id, group in list(partition.groups.items()):
             if isinstance(group, ClassicGroup):
-                loaded = expiry.loaded(group, now, self._config)
+                loaded = expiry.loaded(group, now, self.config)
                 partition.adopt(group_id, loaded.group)
                 self._carry_out(group_id, loaded.effects)
             else:
-                self._carry_out(group_id, leave.loaded(group, self.view(now)))
+                self._carry_out(group_id, leave.loaded(group, self.view(group_id, now)))
 
     def check_timers(self) -> None:
-        """Let timers pass that are due, if no thread of the scheduler has done so yet."""
+        """Handle the timers that are due, if the scheduler has not done so yet."""
         with self._store.lock:
             is_due = self._timers.is_due
         if is_due:
             self._check_timers()
 
     def _check_timers(self) -> None:
-        """Let the events of all timers happen that have passed. Runs on a thread of the scheduler."""
+        """Handle all timers that are due. Runs on a thread of the scheduler."""
         replies: list[Reply] = []
         with self._store.lock:
             while (due := self._timers.next_due()) is not None:
                 group_id, timer = cast(tuple[str, Hashable], due)
                 try:
                     with self._store.using(group_id) as partition:
-                        replies += self._happen(partition, group_id, partial(self._expired, timer))
+                        replies += self._handle(partition, group_id, partial(self._expired, timer))
                 except (OctavoError, OSError) as error:
                     _log.error("group %s: %s", group_id, error)
                     self._timers.set(due, self._clock.monotonic_ms() + _RETRY_MS)
@@ -131,8 +133,8 @@ class GroupDriver:
         if group is None:
             return None, []
         if isinstance(group, ClassicGroup):
-            return expiry.expired(group, timer, now, self._config)
-        return leave.expired(group, timer, self.view(now))
+            return expiry.expired(group, timer, now, self.config)
+        return leave.expired(group, timer, self.view(group.group_id, now))
 
 
 def _send(replies: list[Reply]) -> None:

@@ -1,4 +1,4 @@
-"""The two kinds of groups: what the coordinator needs to know of a group, whichever kind it is."""
+"""The two kinds of groups: what the coordinator needs to know about a group of either kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.coordinator.groups.consumer.records import tombstones
 from octavo.format.messages.schema import Row
 
 Group = ClassicGroup | ConsumerGroup
-# What an event makes of a group of any kind, and the effects. Without a group there is none afterwards.
+# A group of either kind after an event (None if it is gone), and the effects.
 GroupOutcome = tuple[Group | None, list[Effect]]
 
 
@@ -22,12 +22,12 @@ def is_empty(group: Group) -> bool:
 
 
 def listed(group: Group) -> Row:
-    """A group of ListGroups."""
+    """A group as ListGroups shows it."""
     return classic.listed(group) if isinstance(group, ClassicGroup) else consumer.listed(group)
 
 
 def removal(group: Group) -> list[Write]:
-    """The records that remove a group, if there are any of it."""
+    """The tombstones that remove a group; none if it was never written."""
     if isinstance(group, ClassicGroup):
         return [tombstone(group.group_id)]
     return tombstones(group) if group.is_written else []

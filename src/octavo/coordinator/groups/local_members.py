@@ -1,4 +1,4 @@
-"""Members of consumer groups in this process: their polls are their heartbeats, and nothing is written of them."""
+"""Members of consumer groups in this process: their polls are their heartbeats, and nothing is written about them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Revoke = Callable[[Set[TopicPartition]], None]
 
 
 class LocalConfig(NamedTuple):
-    """What a member in this process says of itself."""
+    """What a member in this process tells its group."""
 
     group_id: str
     assignor: str
@@ -45,7 +45,7 @@ class LocalMembers:
         self._leaving.append(member)
 
     def _complete(self) -> None:
-        """Do what is due: members leave, and timers pass even if there is no thread for them."""
+        """Do what is due: remove members, and handle timers even if there is no thread for them."""
         while self._leaving:
             self._leaving[0].leave()
             self._leaving.popleft()
@@ -53,7 +53,7 @@ class LocalMembers:
 
 
 class LocalMember:
-    """Knows only its id and what it has. What an interrupt left half done is completed by the next poll."""
+    """Knows only its id and what it has. What an interrupt left half done, the next poll completes."""
 
     def __init__(
         self, consumers: GroupConsumers, config: LocalConfig, member_id: str, complete: Callable[[], None]
@@ -102,7 +102,7 @@ class LocalMember:
         return self._named
 
     def leave(self) -> None:
-        """Leave the group, if it is in it."""
+        """Leave the group, unless it already has."""
         self._consumers.remove(self._config.group_id, self.member_id)
         self._owned, self._named = frozenset(), frozenset()
 

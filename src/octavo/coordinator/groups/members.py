@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from octavo.coordinator.effects import Reply
+from octavo.coordinator.effects import Moment, Reply
 from octavo.coordinator.groups.classic import sessions, sync
-from octavo.coordinator.groups.classic.config import ClassicConfig
 from octavo.coordinator.groups.classic.group import ClassicGroup
 from octavo.coordinator.groups.classic.join import Caller, JoinRequest, join, refused
 from octavo.coordinator.groups.consumer.group import ConsumerGroup
@@ -12,7 +11,6 @@ from octavo.coordinator.groups.consumer.leave import leave_members
 from octavo.coordinator.groups.driver import GroupDriver, Machine, OnAnswer
 from octavo.coordinator.groups.kinds import Group, GroupOutcome, is_empty, removal
 from octavo.coordinator.groups.migration import classic_members
-from octavo.coordinator.moment import Moment
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
@@ -20,20 +18,19 @@ from octavo.format.protocol.error_codes import ErrorCode
 class ClassicMembers:
     """Thread-safe. Requests are answered through their callbacks, with the row of the response."""
 
-    def __init__(self, driver: GroupDriver, config: ClassicConfig) -> None:
+    def __init__(self, driver: GroupDriver) -> None:
         self._driver = driver
-        self._config = config
 
     def join(self, body: Row, caller: Caller, answer: OnAnswer) -> None:
         """A JoinGroup request. A consumer group without members becomes a classic one."""
-        request = JoinRequest(body, caller, answer, self._config)
+        request = JoinRequest(body, caller, answer, self._driver.config)
 
         def machine(group: Group | None, now: Moment) -> GroupOutcome:
             if not isinstance(group, ConsumerGroup):
                 return join(group, request, now)
             if not is_empty(group):
-                view = self._driver.view(now)
-                if view.config.migration_policy == "disabled":
+                view = self._driver.view(group.group_id, now)
+                if view.config.group_consumer_migration_policy.lower() == "disabled":
                     return group, [Reply(answer, refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, body["memberId"]))]
                 return classic_members.join(group, request, view)
             outcome = join(None, request, now)
@@ -48,7 +45,7 @@ class ClassicMembers:
             if isinstance(group, ClassicGroup):
                 return sync.sync(group, body, answer, now)
             if group is not None:
-                return classic_members.sync(group, body, answer, self._driver.view(now))
+                return classic_members.sync(group, body, answer, self._driver.view(group.group_id, now))
             return _unknown(answer)
 
         self._run(body["groupId"], machine, answer)
@@ -60,7 +57,7 @@ class ClassicMembers:
             if isinstance(group, ClassicGroup):
                 return sessions.heartbeat(group, body, answer, now)
             if group is not None:
-                return classic_members.heartbeat(group, body, answer, self._driver.view(now))
+                return classic_members.heartbeat(group, body, answer, self._driver.view(group.group_id, now))
             return _unknown(answer)
 
         self._run(body["groupId"], machine, answer)
@@ -70,9 +67,9 @@ class ClassicMembers:
 
         def machine(group: Group | None, now: Moment) -> GroupOutcome:
             if isinstance(group, ClassicGroup):
-                return sessions.leave(group, members, answer, now, self._config)
+                return sessions.leave(group, members, answer, now, self._driver.config)
             if group is not None:
-                return leave_members(group, members, answer, self._driver.view(now))
+                return leave_members(group, members, answer, self._driver.view(group.group_id, now))
             unknown = [sessions.left(row, ErrorCode.UNKNOWN_MEMBER_ID) for row in members]
             return None, [Reply(answer, {"members": unknown})]
 

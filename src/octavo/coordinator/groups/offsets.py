@@ -26,7 +26,7 @@ class OffsetAndMetadata(NamedTuple):
 
 
 class StoredOffset(NamedTuple):
-    """An offset as it was committed, and the offset of the record that says so."""
+    """An offset as it was committed, and the offset of the record that committed it."""
 
     offset: int
     metadata: str
@@ -76,7 +76,7 @@ GroupOffsets = dict[TopicPartition, StoredOffset]
 class Offsets:
     """The offsets of the groups in one partition of `__consumer_offsets`. Not thread-safe.
 
-    Of two commits the one whose record has the larger offset counts, whenever its transaction ended.
+    The commit whose record has the largest offset counts, no matter when its transaction ended.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class Offsets:
                     del groups[group_id]
 
     def end_transaction(self, producer_id: int, *, is_committed: bool) -> None:
-        """Make the offsets of a transaction count, or drop them."""
+        """Let the offsets of a transaction count, or drop them."""
         ended = self._pending.pop(producer_id, {})
         if is_committed:
             for group_id, offsets in ended.items():

@@ -1,4 +1,4 @@
-"""What the coordinator knows of one partition of `__consumer_offsets`: its groups and their offsets."""
+"""What the coordinator knows about one partition of `__consumer_offsets`: its groups and their offsets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from octavo.storage.partition_log import PartitionLog
 class GroupPartition:
     """Follows its log: what others append there, such as the markers of transactions, is read before each use.
 
-    Not thread-safe. Without a log, since the topic does not exist yet, it is empty.
+    Not thread-safe. While the topic does not exist there is no log, and the partition is empty.
     """
 
     def __init__(self, place: TopicPartition | None = None, log: PartitionLog | None = None) -> None:
@@ -32,7 +32,7 @@ class GroupPartition:
         self.log = log
         self.groups: dict[str, Group] = {}
         self.offsets = Offsets()
-        self.is_live = False  # from then on, what is in memory of a group is newer than its records
+        self.is_live = False  # if so, groups in memory are newer than their records
         self._position = 0 if log is None else log.log_start_offset
 
     def catch_up(self) -> None:
@@ -60,14 +60,14 @@ class GroupPartition:
             self._position += count
 
     def adopt(self, group_id: str, group: Group | None) -> None:
-        """Put a group's new state in the place of the old one."""
+        """Replace a group by its new state; None removes it."""
         if group is not None:
             self.groups[group_id] = group
         else:
             self.groups.pop(group_id, None)
 
     def add_simple_groups(self, group_ids: Iterable[str]) -> None:
-        """Groups that commit offsets without having members exist all the same."""
+        """Add the groups that have committed offsets but never had members."""
         for group_id in group_ids:
             if group_id not in self.groups:
                 self.groups[group_id] = ClassicGroup(group_id)
@@ -85,7 +85,7 @@ class GroupPartition:
             self._apply_group(kind, key, value)
 
     def _apply_group(self, kind: RecordType, key: Row, value: Row | None) -> None:
-        """A tombstone removes a group of its own kind only: after it, the group may have become one of the other."""
+        """A tombstone removes only a group of its own kind, since the group may have changed its kind before that."""
         is_classic = kind is GROUP_METADATA
         group_id = key["group" if is_classic else "groupId"]
         known = self.groups.get(group_id)

@@ -52,8 +52,7 @@ class GroupStore:
 
     @contextmanager
     def using(self, group_id: str, *, create: bool = False) -> Iterator[GroupPartition]:
-        """The partition that holds a group, locked; if there is no topic and none is to be created, one without a
-        log."""
+        """The partition that holds a group, locked; one without a log if there is no topic and none is created."""
         place = self.place_of(group_id) if create else self._topic.partition_of(group_id)
         with self.using_place(place) as partition:
             yield partition
@@ -62,7 +61,7 @@ class GroupStore:
     def using_place(self, place: TopicPartition | None) -> Iterator[GroupPartition]:
         """A partition, locked. It is read before the lock is taken, since that may take long.
 
-        If somebody has deleted the topic, its groups are gone with it: a new topic begins without them.
+        If the topic was deleted, its groups are gone too: a new topic begins without them.
         """
         if place is None:
             with self.lock:
@@ -81,7 +80,7 @@ class GroupStore:
                 self.on_load(partition)
                 self._settle(place, partition)
             else:
-                assert partition is not None, "it is there, or was read above"
+                assert partition is not None, "otherwise it was read above"
                 partition.catch_up()
             yield partition
 
@@ -118,7 +117,7 @@ def _encoded(write: Write) -> tuple[bytes, bytes | None]:
 
 
 def failure_code(error: Exception) -> ErrorCode:
-    """What members are told if the coordinator cannot read or write its partition."""
+    """What members are told when the coordinator cannot read or write its partition."""
     if isinstance(error, RequestError):
         return error.code
     if isinstance(error, UnknownTopicOrPartitionError):

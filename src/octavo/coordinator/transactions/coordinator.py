@@ -40,7 +40,7 @@ class TransactionCoordinator:
     A transaction ends in three steps: 1. Write to the log that it will be committed, or aborted: this decides it, and
     is the answer to EndTxn. 2. Write a marker to each of its partitions. 3. Write that it is complete. If anything
     interrupts this after 1 (a crash, a failed disk, Ctrl-C), 2 and 3 are done before anything else happens under the
-    id; a partition that already has its marker may get another one, which changes nothing. A failure under one id is
+    id; a partition that already has its marker may get another one, which changes nothing. If one id fails, that is
     logged and tried again later; it does not stop the others.
     """
 
@@ -70,7 +70,7 @@ class TransactionCoordinator:
         return _answer(lambda: self.take_over(transactional_id, timeout_ms, expected))
 
     def take_over(self, transactional_id: str, timeout_ms: int, expected: Identity | None = None) -> ProducerAnswer:
-        """Begin to use an id. An open transaction is aborted first, which `complete` does: then ask again."""
+        """Begin to use an id. An open transaction is aborted first: call `complete`, then ask again."""
         if not transactional_id:
             return ProducerAnswer(ErrorCode.INVALID_REQUEST)
         if not 0 < timeout_ms <= self.longest_timeout_ms:
@@ -182,11 +182,11 @@ class TransactionCoordinator:
                     self._takeovers.pop(known.transactional_id, None)
 
     def takeovers(self, transactional_id: str) -> int:
-        """How often producers have taken over the id: a later one, or the timeout, fences those before."""
+        """How often the id was taken over, by another producer or by the timeout, which fences the producer before."""
         return self._takeovers[transactional_id]
 
     def _ready(self, transactional_id: str) -> TransactionMetadata | None:
-        """The state of an id, after its decided transaction is completed, unless that fails."""
+        """The state of an id, once its decided transaction is completed, unless that fails."""
         known = self.states.get(transactional_id)
         if known is not None and known.is_prepared:
             try:
@@ -199,7 +199,7 @@ class TransactionCoordinator:
     def _change(
         self, transactional_id: str, decide: Callable[[TransactionMetadata], machine.Outcome]
     ) -> ProducerAnswer:
-        """Carry out a request under a known id: write the next state, if there is one."""
+        """Carry out a request for a known id: write the next state, if there is one."""
         if not transactional_id:
             return ProducerAnswer(ErrorCode.INVALID_REQUEST)
         if not self.states.has_log:
@@ -216,7 +216,7 @@ class TransactionCoordinator:
 
 
 def _answer(call: Callable[[], ProducerAnswer]) -> ProducerAnswer:
-    """An answer even if the state cannot be read or written: the client then looks for another coordinator."""
+    """The answer, even if the state cannot be read or written: then the client looks for another coordinator."""
     try:
         return call()
     except (KafkaStorageError, CorruptionError, UnknownTopicOrPartitionError) as error:

@@ -25,7 +25,7 @@ from octavo.storage.append_origin import AppendOrigin
 from octavo.system.clock import Clock
 
 TRANSACTION_LOG = TRANSACTION_STATE_TYPES[0]
-# A broker without the feature transaction.version writes version 0, and cannot go on from what only later ones hold.
+# A broker without the feature transaction.version writes version 0, and cannot use fields that only later ones have.
 _WITHOUT_FEATURE = 0
 
 

@@ -1,7 +1,7 @@
 """The rules for one transactional id: which state a request leads to, or which error it gets.
 
 Each function takes the current state and returns the next one, which has to be written before the answer is sent, or
-an error. ErrorCode.NONE means that there is nothing to write: the request was carried out before.
+an error. ErrorCode.NONE means that there is nothing to write, because the request was already carried out.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def verify(known: TransactionMetadata, by: Identity) -> ErrorCode:
 
 
 def end_v1(known: TransactionMetadata, by: Identity, *, commit: bool, supplies: Supplies) -> Outcome:
-    """EndTxn up to version 4: the epoch stays, so a repeated request cannot be told from a new one."""
+    """EndTxn up to version 4: the epoch stays, so a request that is sent again looks like a new one."""
     if known.producer_id != by.producer_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if known.epoch != by.epoch:
@@ -115,7 +115,7 @@ def end_v1(known: TransactionMetadata, by: Identity, *, commit: bool, supplies: 
 
 
 def end_v2(known: TransactionMetadata, by: Identity, *, commit: bool, supplies: Supplies) -> Outcome:
-    """EndTxn from version 5 on: every end begins a new epoch, which shows whether a request is sent again."""
+    """EndTxn from version 5 on: every end begins a new epoch, so a request that is sent again can be recognized."""
     is_overflow = known.previous_producer_id == by.producer_id and by.epoch == MAX_EPOCH - 1 and known.epoch == 0
     is_retry = is_overflow or known.epoch == by.epoch + 1
     if known.producer_id != by.producer_id and not is_overflow:
@@ -157,13 +157,15 @@ def complete(prepared: TransactionMetadata, supplies: Supplies) -> TransactionMe
     done = replace(_moved(prepared, status, supplies.now_ms), partitions=frozenset(), next_producer_id=NO_PRODUCER_ID)
     if prepared.next_producer_id != NO_PRODUCER_ID:
         return replace(done, producer_id=prepared.next_producer_id, epoch=0)
-    if prepared.epoch == MAX_EPOCH:  # decided by an earlier Octavo, which chose the next id only here
+    if (
+        prepared.epoch == MAX_EPOCH
+    ):  # decided by an earlier version of Octavo, which did not choose the next id until here
         return replace(done, producer_id=supplies.new_id(), epoch=0)
     return done
 
 
 def next_identity(known: TransactionMetadata) -> Identity:
-    """Who the producer is after a transaction that may be decided already."""
+    """Who the producer is after its transaction, whether that is decided or not."""
     if known.next_producer_id != NO_PRODUCER_ID:
         return Identity(known.next_producer_id, 0)
     return Identity(known.producer_id, known.epoch)

@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Markers:
-    """The partitions of transactions. Thread-safe, as the logs are."""
+    """Writes to the partitions of transactions. Thread-safe, like the logs."""
 
     def __init__(self, log_manager: LogManager) -> None:
         self._log_manager = log_manager

@@ -23,8 +23,8 @@ class TransactionMetadata:
     """A transactional id: who may use it, and the state of its transaction.
 
     From PREPARE_COMMIT or PREPARE_ABORT on, the epoch is that of the markers and of the next transaction. In `version`
-    2 it is one more than that of the batches. `last_epoch` is not in the log: a request that is sent again with it
-    gets the same answer as before.
+    2 it is one more than that of the batches. `last_epoch` is not in the log: a request that is sent again with that
+    epoch gets the same answer as before.
     """
 
     transactional_id: str

@@ -1,4 +1,4 @@
-"""The ids of producers: none is ever given out twice, not even after a crash."""
+"""Producer ids: none is ever given out twice, not even after a crash."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from octavo.storage.directory.log_roots import live
 from octavo.storage.files.small_file import replace_file
 from octavo.storage.log_manager import LogManager
 
-# Kafka's controllers count from 0. Ours start where they never get to: if a broker took over the directory and gave one
-# of our ids to another producer, the log would take that producer's first batches for duplicates.
+# Kafka's controllers count from 0. Ours start where theirs never arrive: if a broker took over the directory and gave
+# one of our ids to another producer, the log would take that producer's first batches for duplicates.
 FIRST_PRODUCER_ID = 1 << 48
 BLOCK_SIZE = 1000
 _LAST_BLOCK = INT64_MAX - BLOCK_SIZE

@@ -1,4 +1,4 @@
-"""The use of a transactional id by a producer in this process."""
+"""A producer in this process that uses a transactional id."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Session:
             self.metadata = self._states.write(outcome) if isinstance(outcome, TransactionMetadata) else known
 
     def end(self, *, commit: bool) -> None:
-        """Commit or abort. Nothing happens without partitions; a decided transaction is completed.
+        """Commit or abort. Without partitions nothing happens; a decided transaction is completed.
 
         TransactionIncompleteError means that it is decided but could not be completed.
         """
@@ -67,7 +67,7 @@ class Session:
                 raise self._ended(known)
 
     def _take_over(self, timeout_ms: int) -> TransactionMetadata:
-        """Initialize the id; the producer before is fenced, and its open transaction aborted."""
+        """Initialize the id; the previous producer is fenced, and its open transaction is aborted."""
         known = self._states.get(self._id)
         if known is not None:
             self._states.complete(known)  # raises if that fails, so that nothing else happens under the id

@@ -1,4 +1,4 @@
-"""The states of all transactional ids: read from the transaction log, and written there before they count."""
+"""The states of all transactional ids: read from the transaction log, and written there before they take effect."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TransactionStates:
         del self._known[transactional_id]
 
     def read_all(self) -> None:
-        """Read what is unread. A partition that cannot be read is logged, and stops only its own ids."""
+        """Read what is unread. If a partition cannot be read, that is logged, and only its own ids cannot be used."""
         open_producers = self._markers.open_producers() if self._unread else set()
         for partition in sorted(self._unread):
             try:
@@ -84,7 +84,7 @@ class TransactionStates:
                 _log.error("%s cannot be read, its transactional ids cannot be used: %s", partition, error)
 
     def complete(self, known: TransactionMetadata) -> TransactionMetadata:
-        """Write the markers of a decided transaction, then that it is complete; others stay as they are."""
+        """Write the markers of a decided transaction, then that it is complete; an undecided one stays unchanged."""
         if not known.is_prepared:
             return known
         try:
@@ -98,14 +98,14 @@ class TransactionStates:
     def write_marker(
         self, topic_partition: TopicPartition, marker: EndTransactionMarker, by: Identity, version: int
     ) -> None:
-        """Write a marker that no state here asks for."""
+        """Write a marker that somebody else decided."""
         log = self._markers.log(topic_partition)
         if log is None:
             raise UnknownTopicOrPartitionError(f"there is no partition {topic_partition}")
         self._markers.append(log, marker, by, version)
 
     def adopt(self, known: TransactionMetadata) -> None:
-        """Let an id have a transaction that partitions have open although the transaction log has none.
+        """Give an id the transaction that is open in partitions although the transaction log does not have it.
 
         A power loss may take the end of the transaction log but not the ends of the partitions.
         """

@@ -18,7 +18,7 @@ def listed(group: ClassicGroup) -> Row:
 
 
 def described(group: ClassicGroup) -> Row:
-    """A group with its members; while it rebalances, nobody knows which protocol their metadata will be of."""
+    """A group with its members. Their metadata belongs to a protocol, which is only known while the group is stable."""
     protocol = group.protocol_name if group.state is ClassicState.STABLE else None
     members = [
         {

@@ -1,18 +1,18 @@
-"""What happens when one of a group's timers passes, and which timers a group needs after a restart."""
+"""What happens when one of a group's timers runs out, and which timers a group needs after a restart."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
+from octavo.config import BrokerConfig
+from octavo.coordinator.effects import Moment
 from octavo.coordinator.groups.classic import rebalance, sessions, sync
-from octavo.coordinator.groups.classic.config import ClassicConfig
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicOutcome
 from octavo.coordinator.groups.classic.transition import JOIN_TIMER, SYNC_TIMER, ClassicTransition
-from octavo.coordinator.moment import Moment
 
 
-def expired(group: ClassicGroup, timer: Hashable, now: Moment, config: ClassicConfig) -> ClassicOutcome:
-    """One of the group's timers has passed."""
+def expired(group: ClassicGroup, timer: Hashable, now: Moment, config: BrokerConfig) -> ClassicOutcome:
+    """One of the group's timers has run out."""
     if timer == JOIN_TIMER:
         change = ClassicTransition(group, now)
         rebalance.end_of_wait(change, config)
@@ -25,11 +25,11 @@ def expired(group: ClassicGroup, timer: Hashable, now: Moment, config: ClassicCo
     return ClassicOutcome(group, [])
 
 
-def loaded(group: ClassicGroup, now: Moment, config: ClassicConfig) -> ClassicOutcome:
-    """A restart: each member has a whole session to show up; a group that is too large now has to shrink."""
+def loaded(group: ClassicGroup, now: Moment, config: BrokerConfig) -> ClassicOutcome:
+    """After a restart each member has a whole session to report; a group that is too large by now has to shrink."""
     change = ClassicTransition(group, now)
     for member in group.members.values():
         change.renew_session(member)
-    if len(group.members) > config.max_size:
+    if len(group.members) > config.group_max_size:
         rebalance.begin(change, config)
     return change.outcome

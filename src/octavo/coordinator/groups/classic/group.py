@@ -24,7 +24,7 @@ class ClassicState(StrEnum):
     PREPARING_REBALANCE = "PreparingRebalance"  # members (re)join
     COMPLETING_REBALANCE = "CompletingRebalance"  # the leader is expected to assign
     STABLE = "Stable"
-    DEAD = "Dead"  # only shown: for a group that does not exist
+    DEAD = "Dead"  # only in answers, for a group that does not exist
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ClassicMember:
 
 @dataclass(frozen=True, slots=True)
 class ClassicGroup:
-    """A group whose members assign partitions among themselves. Never modified: a change makes another one."""
+    """A group whose members assign partitions among themselves. Immutable: a change makes a new one."""
 
     group_id: str
     state: ClassicState = ClassicState.EMPTY
@@ -98,21 +98,21 @@ class ClassicGroup:
         return protocol_type == self.protocol_type and any(name in self.common_protocols(names) for name in names)
 
     def common_protocols(self, names: list[str]) -> set[str]:
-        """Those of the protocols that all members support."""
+        """The protocols among these that all members support."""
         common = set(names)
         for member in self.members.values():
             common &= {name for name, _ in member.protocols}
         return common
 
     def voted_protocol(self) -> str:
-        """The protocol that most members prefer among those that all support."""
+        """The protocol that most members prefer, among those that all support."""
         members = list(self.members.values())
         common = self.common_protocols([name for name, _ in members[0].protocols])
         votes: dict[str, int] = {}
         for member in members:
             vote = next(name for name, _ in member.protocols if name in common)
             votes[vote] = votes.get(vote, 0) + 1
-        # Among equals the first one in the order of Java's HashMap wins.
+        # If several have as many votes, the first one in the order of Java's HashMap wins.
         return max(sorted(votes, key=_bucket), key=votes.__getitem__)
 
     def parsed_topics(self) -> frozenset[str] | None:
@@ -130,7 +130,7 @@ class ClassicGroup:
         return frozenset(topics)
 
     def check_member(self, member_id: str, instance_id: str | None) -> None:
-        """Raise unless this is a member, and the one with that instance id."""
+        """Raise unless there is such a member, with this instance id if one is given."""
         if instance_id is not None:
             known = self.static_member_id(instance_id)
             if known is None:
@@ -142,7 +142,7 @@ class ClassicGroup:
 
 
 class ClassicOutcome(NamedTuple):
-    """What an event makes of a group, and the effects. Without a group there is none afterwards."""
+    """The group after an event (None if it is gone), and the effects."""
 
     group: ClassicGroup | None
     effects: list[Effect]

@@ -7,20 +7,19 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import NamedTuple
 
-from octavo.coordinator.effects import Reply
+from octavo.config import BrokerConfig
+from octavo.coordinator.effects import Moment, Reply
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.classic import rebalance
-from octavo.coordinator.groups.classic.config import NEW_MEMBER_TIMEOUT_MS, ClassicConfig
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicMember, ClassicOutcome, ClassicState
-from octavo.coordinator.groups.classic.records import empty_write
 from octavo.coordinator.groups.classic.transition import ClassicTransition, member_timer
-from octavo.coordinator.moment import Moment
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 UNKNOWN_MEMBER = ""
-_MEMBER_ID_FROM_VERSION = 4  # from here on a member has to come back with the id it was given
+_MEMBER_ID_FROM_VERSION = 4  # from this version on, a member has to come back with the id it was given
 _SKIP_FROM_VERSION = 9
+_NEW_MEMBER_TIMEOUT_MS = 5 * 60_000  # how long a new member may wait for its first rebalance
 
 
 class Caller(NamedTuple):
@@ -42,7 +41,7 @@ class JoinRequest(NamedTuple):
     body: Row
     caller: Caller
     token: Hashable
-    config: ClassicConfig
+    config: BrokerConfig
 
     @property
     def protocols(self) -> tuple[tuple[str, bytes], ...]:
@@ -65,12 +64,12 @@ class JoinRequest(NamedTuple):
 
 
 def join(group: ClassicGroup | None, request: JoinRequest, now: Moment) -> ClassicOutcome:
-    """Let a member join. The answer comes once the rebalance has ended, unless the request is refused."""
+    """Let a member join. Unless the request is refused, it is answered when the rebalance has ended."""
     body, config = request.body, request.config
     member_id, session_timeout_ms = body["memberId"], body["sessionTimeoutMs"]
     if not body["groupId"]:
         return _refusal(group, request, ErrorCode.INVALID_GROUP_ID)
-    if not config.min_session_timeout_ms <= session_timeout_ms <= config.max_session_timeout_ms:
+    if not config.group_min_session_timeout_ms <= session_timeout_ms <= config.group_max_session_timeout_ms:
         return _refusal(group, request, ErrorCode.INVALID_SESSION_TIMEOUT)
     is_new_group = group is None
     if group is None:
@@ -79,8 +78,8 @@ def join(group: ClassicGroup | None, request: JoinRequest, now: Moment) -> Class
         group = ClassicGroup(body["groupId"], state_since_ms=now.time_ms)
     change = ClassicTransition(group, now)
     if is_new_group:
-        change.effects.append(empty_write(group))
-    if not _has_room(group, member_id, config.max_size):
+        change.write()
+    if not _has_room(group, member_id, config.group_max_size):
         change.remove(member_id)
         change.reply(request.token, refused(ErrorCode.GROUP_MAX_SIZE_REACHED))
     elif not group.supports(body["protocolType"], [name for name, _ in request.protocols]):
@@ -124,7 +123,7 @@ def _join_new(change: ClassicTransition, request: JoinRequest) -> None:
 
 
 def _add(change: ClassicTransition, request: JoinRequest, member_id: str) -> None:
-    """Add a member. It cannot heartbeat before its first answer, so until then it has more time than a session."""
+    """Add a member. Before its first answer it cannot send heartbeats, so it gets more time than a session."""
     body, caller, group = request.body, request.caller, change.group
     member = ClassicMember(
         member_id, body["groupInstanceId"], caller.client_id, caller.client_host, 0, 0, (), is_new=True
@@ -133,7 +132,7 @@ def _add(change: ClassicTransition, request: JoinRequest, member_id: str) -> Non
     if not group.members:
         change.change(protocol_type=body["protocolType"])
     change.put(request.updated(member))
-    change.set_timer(member_timer(member_id), NEW_MEMBER_TIMEOUT_MS)
+    change.set_timer(member_timer(member_id), _NEW_MEMBER_TIMEOUT_MS)
     rebalance.rebalance_or_complete(change, request.config)
 
 
@@ -157,7 +156,7 @@ def _join_again(change: ClassicTransition, request: JoinRequest, member_id: str)
 
 
 def _replace(change: ClassicTransition, request: JoinRequest, old_id: str, new_id: str) -> None:
-    """Let a static member that came back take the place of its former self, whose requests are refused."""
+    """Let a static member that came back replace its former self, whose waiting requests are refused."""
     group = change.group
     old, old_leader = group.members[old_id], group.leader
     if old.join is not None:
@@ -184,6 +183,6 @@ def _welcome_back(change: ClassicTransition, request: JoinRequest, member_id: st
     is_leader = change.group.leader == member_id
     if request.caller.version >= _SKIP_FROM_VERSION:
         answer = change.joined_answer(member_id, skip_assignment=is_leader)
-    else:  # it must not take itself for the leader
+    else:  # it must not believe that it is the leader
         answer = {**change.joined_answer(member_id), "leader": old_leader or "", "members": []}
     change.answer_join(change.group.members[member_id], answer)

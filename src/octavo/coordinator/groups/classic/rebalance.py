@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from octavo.coordinator.groups.classic.config import ClassicConfig
+from octavo.config import BrokerConfig
 from octavo.coordinator.groups.classic.group import ClassicMember, ClassicState
 from octavo.coordinator.groups.classic.transition import JOIN_TIMER, SYNC_TIMER, ClassicTransition
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 
-def rebalance_or_complete(change: ClassicTransition, config: ClassicConfig) -> None:
-    """Begin a rebalance; if one is under way, end its first phase if nobody is missing."""
+def rebalance_or_complete(change: ClassicTransition, config: BrokerConfig) -> None:
+    """Begin a rebalance; if one is already under way, end its first phase once nobody is missing."""
     if change.group.state is ClassicState.PREPARING_REBALANCE:
         complete_if_all_joined(change)
     else:
         begin(change, config)
 
 
-def begin(change: ClassicTransition, config: ClassicConfig) -> None:
-    """Ask all members to join again. A group without members waits a little for more of them."""
+def begin(change: ClassicTransition, config: BrokerConfig) -> None:
+    """Ask all members to join again. A group that was empty waits a little for more members."""
     group = change.group
     if group.state is ClassicState.COMPLETING_REBALANCE:
         for member in group.members.values():
@@ -29,7 +29,7 @@ def begin(change: ClassicTransition, config: ClassicConfig) -> None:
     change.change(unsynced=frozenset())
     change.cancel_timer(SYNC_TIMER)
     if group.state is ClassicState.EMPTY:
-        delay_ms = config.initial_rebalance_delay_ms
+        delay_ms = config.group_initial_rebalance_delay_ms
         change.set_timer(JOIN_TIMER, delay_ms)
         change.enter(ClassicState.PREPARING_REBALANCE)
         change.change(is_initial=True, remaining_ms=max(group.rebalance_timeout_ms - delay_ms, 0))
@@ -42,19 +42,19 @@ def begin(change: ClassicTransition, config: ClassicConfig) -> None:
 
 
 def complete_if_all_joined(change: ClassicTransition) -> None:
-    """End the first phase if it can end before its time."""
+    """End the first phase early if nobody is missing."""
     group = change.group
     if group.state is ClassicState.PREPARING_REBALANCE and not group.is_initial and group.has_all_joined:
         complete(change)
 
 
-def end_of_wait(change: ClassicTransition, config: ClassicConfig) -> None:
-    """The time to join is up. In the initial wait each new member extends it once more."""
+def end_of_wait(change: ClassicTransition, config: BrokerConfig) -> None:
+    """The time to join is up. The initial wait goes on if members joined during it."""
     group = change.group
     if group.state is not ClassicState.PREPARING_REBALANCE:
         return
     if group.is_initial and group.has_newcomer and group.remaining_ms:
-        delay_ms = config.initial_rebalance_delay_ms
+        delay_ms = config.group_initial_rebalance_delay_ms
         change.set_timer(JOIN_TIMER, min(delay_ms, group.remaining_ms))
         change.change(has_newcomer=False, remaining_ms=max(group.remaining_ms - delay_ms, 0))
     else:

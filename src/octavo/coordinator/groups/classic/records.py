@@ -23,19 +23,6 @@ def group_write(group: ClassicGroup) -> Write:
     return Write(GROUP_METADATA, {"group": group.group_id}, value)
 
 
-def empty_write(group: ClassicGroup) -> Write:
-    """The record of a group that has just been created: nobody has joined."""
-    value = {
-        "protocolType": "",
-        "generation": 0,
-        "protocol": None,
-        "leader": None,
-        "currentStateTimestamp": group.state_since_ms,
-        "members": [],
-    }
-    return Write(GROUP_METADATA, {"group": group.group_id}, value)
-
-
 def tombstone(group_id: str) -> Write:
     return Write(GROUP_METADATA, {"group": group_id}, None)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from octavo.config import BrokerConfig
+from octavo.coordinator.effects import Moment
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.classic import rebalance
-from octavo.coordinator.groups.classic.config import ClassicConfig
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicOutcome, ClassicState
 from octavo.coordinator.groups.classic.join import refused
 from octavo.coordinator.groups.classic.transition import ClassicTransition
-from octavo.coordinator.moment import Moment
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
@@ -33,9 +33,9 @@ def heartbeat(group: ClassicGroup, body: Row, token: Hashable, now: Moment) -> C
 
 
 def leave(
-    group: ClassicGroup, members: list[Row], token: Hashable, now: Moment, config: ClassicConfig
+    group: ClassicGroup, members: list[Row], token: Hashable, now: Moment, config: BrokerConfig
 ) -> ClassicOutcome:
-    """Remove members, named by their ids or, by an administrator, by their instance ids alone."""
+    """Remove members, given by their ids or, if an administrator asks, by their instance ids alone."""
     change, answers = ClassicTransition(group, now), []
     for row in members:
         answers.append(left(row, _leave(change, row["memberId"], row["groupInstanceId"])))
@@ -68,10 +68,10 @@ def _leave(change: ClassicTransition, member_id: str, instance_id: str | None) -
     return 0
 
 
-def expired(group: ClassicGroup, member_id: str, now: Moment, config: ClassicConfig) -> ClassicOutcome:
-    """A member was not heard of in time, or an id that was given out was not used."""
+def expired(group: ClassicGroup, member_id: str, now: Moment, config: BrokerConfig) -> ClassicOutcome:
+    """A member did not report in time, or a member id that was given out was not used."""
     change, member = ClassicTransition(group, now), group.members.get(member_id)
-    if member is not None and member.is_waiting:  # its session goes on once its request is answered
+    if member is not None and member.is_waiting:  # its session begins again when its request is answered
         return change.outcome
     if member is not None:
         _remove(change, member_id)
@@ -87,7 +87,7 @@ def expired(group: ClassicGroup, member_id: str, now: Moment, config: ClassicCon
 
 
 def _remove(change: ClassicTransition, member_id: str) -> None:
-    """Remove a member; if one of its requests still waits, it is told to come back as a new one."""
+    """Remove a member; if a request of its is waiting, the answer tells it to join as a new member."""
     member = change.answer_join(change.group.members[member_id], refused(ErrorCode.UNKNOWN_MEMBER_ID))
     change.answer_sync(member, {"errorCode": ErrorCode.UNKNOWN_MEMBER_ID})
     change.remove(member_id)

@@ -1,17 +1,16 @@
-"""SyncGroup: the leader says who gets what, and every member is told its part."""
+"""SyncGroup: the leader sends the assignment, and every member gets its part."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
 
-from octavo.coordinator.effects import Reply
+from octavo.config import BrokerConfig
+from octavo.coordinator.effects import Moment, Reply
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.classic import rebalance
-from octavo.coordinator.groups.classic.config import ClassicConfig
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicOutcome, ClassicState
 from octavo.coordinator.groups.classic.transition import SYNC_TIMER, ClassicTransition
-from octavo.coordinator.moment import Moment
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
@@ -52,7 +51,7 @@ def _differs(given: str | None, known: str | None) -> bool:
 
 
 def _assign(change: ClassicTransition, assignments: dict[str, bytes]) -> None:
-    """Write the assignment of all members, then tell them; who was forgotten gets nothing."""
+    """Write the assignment of all members, then send it to them; a member that the leader left out gets nothing."""
     assigned = {
         member_id: replace(member, assignment=assignments.get(member_id, b""))
         for member_id, member in change.group.members.items()
@@ -64,7 +63,7 @@ def _assign(change: ClassicTransition, assignments: dict[str, bytes]) -> None:
         rebalance.answer_sync(change, member, change.synced_answer(member))
 
 
-def expired(group: ClassicGroup, now: Moment, config: ClassicConfig) -> ClassicOutcome:
+def expired(group: ClassicGroup, now: Moment, config: BrokerConfig) -> ClassicOutcome:
     """Remove the members whose SyncGroup did not come in time, and begin again without them."""
     change = ClassicTransition(group, now)
     if group.unsynced and group.state in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE):

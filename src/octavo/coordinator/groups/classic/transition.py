@@ -1,4 +1,4 @@
-"""A change in progress: the group so far and the effects so far. It lives as long as one event is handled."""
+"""A change in progress: the group and the effects so far, while one event is handled."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
-from octavo.coordinator.effects import CancelTimer, Effect, Reply, SetTimer
+from octavo.coordinator.effects import CancelTimer, Effect, Moment, Reply, SetTimer
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicMember, ClassicOutcome, ClassicState
 from octavo.coordinator.groups.classic.records import group_write
-from octavo.coordinator.moment import Moment
 from octavo.format.messages.schema import Row
 
 JOIN_TIMER = "join"  # the end of a rebalance's first phase
@@ -75,14 +74,14 @@ class ClassicTransition:
         self.cancel_timer(member_timer(member_id))
 
     def answer_join(self, member: ClassicMember, answer: Row) -> ClassicMember:
-        """Answer a member's JoinGroup, if it waits; returns the member as it is now."""
+        """Answer a member's JoinGroup, if one is waiting; returns the member as it is now."""
         if member.join is None:
             return member
         self.reply(member.join, answer)
         return self.put(replace(member, join=None))
 
     def answer_sync(self, member: ClassicMember, answer: Row) -> ClassicMember:
-        """Answer a member's SyncGroup, if it waits; returns the member as it is now."""
+        """Answer a member's SyncGroup, if one is waiting; returns the member as it is now."""
         if member.sync is None:
             return member
         self.reply(member.sync, answer)

@@ -1,4 +1,4 @@
-"""Whether a member may commit or fetch offsets: only what it has in the epoch that it says it is in."""
+"""Whether a member may commit or fetch offsets: only for what it had in the epoch that its request names."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ from octavo.coordinator.groups.consumer.topics import TopicIdPartition
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 
-_EPOCHS_FROM_VERSION = 9  # of OffsetCommit; before, its members had generations
+_EPOCHS_FROM_VERSION = 9  # of OffsetCommit; earlier versions have generations instead
 
 
 class CommitCheck:
-    """Checks the partitions of one commit; one that is refused fails the whole request."""
+    """Checks the partitions of one commit; if one is refused, the whole request fails."""
 
     def __init__(self, member: Member | None = None, epoch: int = -1) -> None:
         self._member = member
         self._epoch = epoch
-
-    @property
-    def checks_partitions(self) -> bool:
-        return self._member is not None
 
     def check(self, partition: TopicPartition, topic_id: bytes) -> None:
         """Refuse a partition that the member got after the epoch of its request, or does not have."""
@@ -48,7 +44,7 @@ def commit_check(
     version: int,
     is_transactional: bool = False,
 ) -> CommitCheck:
-    """Raise if the sender may not commit at all; otherwise the check of single partitions."""
+    """Raise if the sender may not commit at all; otherwise return the check for each partition."""
     if epoch < 0 and not group.members:
         return CommitCheck()
     if is_transactional and epoch == -1 and not member_id and instance_id is None:
@@ -68,7 +64,7 @@ def commit_check(
 
 
 def check_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> None:
-    """Raise if the sender may not fetch offsets. Without a member id it is not a member, and may."""
+    """Raise if the sender may not fetch offsets. A sender without a member id is not a member, and always may."""
     if member_id is None and epoch < 0:
         return
     member = group.member(member_id or "")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from octavo.config import BrokerConfig
 from octavo.coordinator.groups.consumer import records
-from octavo.coordinator.groups.consumer.config import ConsumerGroupConfig
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, Member
 from octavo.coordinator.groups.consumer.topics import TopicIdPartition, Topics
 from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE
@@ -14,20 +14,19 @@ from octavo.format.messages.schema import Row
 _CLASSIC, _CONSUMER = 0, 1
 
 
-def describe(group: ConsumerGroup, topics: Topics, config: ConsumerGroupConfig) -> Row:
-    """A group of the answer."""
+def describe(group: ConsumerGroup, topics: Topics, config: BrokerConfig) -> Row:
     return {
         "groupId": group.group_id,
         "groupState": group.state,
         "groupEpoch": group.epoch,
         "assignmentEpoch": group.assignment_epoch,
-        "assignorName": group.preferred_assignor(config.assignors[0]),
+        "assignorName": group.preferred_assignor(config.group_consumer_assignors[0]),
         "members": [_member(group, member, topics) for member in group.members.values()],
     }
 
 
 def _member(group: ConsumerGroup, member: Member, topics: Topics) -> Row:
-    """A member has what it was assigned, and what it still has to give up."""
+    """A member's assignment includes what it still has to give up."""
     return {
         "memberId": member.member_id,
         "instanceId": member.instance_id,
@@ -54,7 +53,7 @@ def _assignment(partitions: Iterable[TopicIdPartition], topics: Topics) -> Row:
 
 
 def listed(group: ConsumerGroup) -> Row:
-    """A group of ListGroups."""
+    """A group as ListGroups shows it."""
     return {
         "groupId": group.group_id,
         "protocolType": PROTOCOL_TYPE,

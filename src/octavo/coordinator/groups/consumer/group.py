@@ -1,4 +1,4 @@
-"""The state of a consumer group. Never modified: a change makes another one."""
+"""The state of a consumer group. Immutable: a change makes a new one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 LEFT = -1  # the epoch of a member that leaves
 AWAY = -2  # the epoch of a static member that will come back
 
-Epochs = Mapping[TopicIdPartition, int]  # the assignment epoch from which on a member has each partition
+Epochs = Mapping[TopicIdPartition, int]  # the assignment epoch in which a member got each partition
 Target = frozenset[TopicIdPartition]
 
 
@@ -61,8 +61,8 @@ class Member:
     assignor: str | None = None
     assigned: Epochs = field(default_factory=dict)
     revoking: Epochs = field(default_factory=dict)  # partitions that it has to give up
-    classic: Row | None = None  # what a member that uses the classic protocol has said of itself
-    session_timeout_ms: int | None = None  # set if it is in this process: then nothing is written of it
+    classic: Row | None = None  # what a member of the classic protocol said when it joined
+    session_timeout_ms: int | None = None  # only for a member in this process, about which nothing is written
 
     @property
     def is_local(self) -> bool:
@@ -73,7 +73,7 @@ class Member:
 
 
 class ResolvedRegex(NamedTuple):
-    """The topics that an expression matched when they were last looked at."""
+    """The topics that an expression matched when it was last resolved."""
 
     topics: frozenset[str]
     version: int
@@ -92,12 +92,14 @@ class ConsumerGroup:
     members: Mapping[str, Member] = field(default_factory=dict)
     targets: Mapping[str, Target] = field(default_factory=dict)
     regexes: Mapping[str, ResolvedRegex] = field(default_factory=dict)
-    has_partition_metadata: bool = False  # a record of Kafka 4.0, to be removed
-    is_written: bool = False  # there are records of it
+    has_partition_metadata: bool = False  # Kafka 4.0 wrote such a record, which is to be removed
+    is_written: bool = False  # there are records about it
     # Not in records: the topics for which the hash was last computed, and the expressions last resolved.
     hashed_topics: Topics = field(default=NO_TOPICS, compare=False)
     resolved_topics: Topics = field(default=NO_TOPICS, compare=False)
-    rejoining: frozenset[str] = field(default=frozenset(), compare=False)  # classic members that were told to join
+    rejoining: frozenset[str] = field(
+        default=frozenset(), compare=False
+    )  # classic members that were told to join again
 
     @cached_property
     def state(self) -> State:
@@ -175,7 +177,7 @@ class ConsumerGroup:
         return self.members[known]
 
     def preferred_assignor(self, default: str) -> str:
-        """The assignor that most members wish for."""
+        """The assignor that most members ask for."""
         counts: dict[str, int] = {}
         for member in self.members.values():
             if member.assignor is not None:
@@ -184,7 +186,7 @@ class ConsumerGroup:
 
 
 class ConsumerOutcome(NamedTuple):
-    """What an event makes of a group, and the effects. Without a group there is none afterwards."""
+    """The group after an event (None if it is gone), and the effects."""
 
     group: ConsumerGroup | None
     effects: list[Effect]

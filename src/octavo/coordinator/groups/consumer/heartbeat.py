@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
-from octavo.coordinator.effects import Reply
+from octavo.coordinator.effects import Reply, Write
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.group import AWAY, LEFT, ConsumerGroup, ConsumerOutcome, Member
@@ -21,7 +21,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 
 def heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> ConsumerOutcome:
-    """Handle a request. A group that has another type has to be converted before, or refused."""
+    """Handle a request. The caller has already converted or refused a group of another type."""
     try:
         check(request, view.config)
         if request.epoch in (LEFT, AWAY):
@@ -57,7 +57,7 @@ def _heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> C
     answer: Row = {
         "memberId": member.member_id,
         "memberEpoch": member.member_epoch,
-        "heartbeatIntervalMs": view.config.heartbeat_interval_ms,
+        "heartbeatIntervalMs": view.config.group_consumer_heartbeat_interval_ms,
     }
     if request.epoch == 0 or request.is_full or member.assigned != known.assigned:
         answer["assignment"] = {"topicPartitions": records.partition_rows(member.assigned)}
@@ -67,7 +67,7 @@ def _heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> C
 
 
 def check_size(group: ConsumerGroup, member_id: str, view: View) -> None:
-    limit = view.config.max_size
+    limit = view.config.group_consumer_max_size
     if len(group.members) >= limit and member_id not in group.members:
         problem = f"The consumer group has reached its maximum capacity of {limit} members."
         raise RequestError(ErrorCode.GROUP_MAX_SIZE_REACHED, problem)
@@ -79,7 +79,7 @@ def new_id() -> str:
 
 
 def _member(change: Transition, request: Heartbeat, member_id: str) -> Member:
-    """The member that sends the request, as it was so far; a new one if it joins."""
+    """The member that sends the request, as it was before; a new one if it joins."""
     group, instance_id = change.group, request.body["instanceId"]
     if instance_id is None:
         if request.epoch == 0:
@@ -94,7 +94,7 @@ def _member(change: Transition, request: Heartbeat, member_id: str) -> Member:
 
 
 def joining_static_member(change: Transition, instance_id: str, member_id: str, *, is_classic: bool = False) -> Member:
-    """A static member that joins takes the place of the one that went away."""
+    """A static member that joins replaces the one with its instance id that went away."""
     group = change.group
     if instance_id not in group.static_members:
         return group.members.get(member_id) or Member(member_id=member_id)
@@ -117,7 +117,7 @@ def joining_static_member(change: Transition, instance_id: str, member_id: str, 
 
 
 def _check_epoch(member: Member, request: Heartbeat) -> None:
-    """Refuse a member that has missed an epoch. The previous one is accepted if the answer may have been lost."""
+    """Refuse a member that has missed an epoch. The previous one is accepted if the last answer may have been lost."""
     if request.epoch == member.member_epoch:
         return
     owned = request.owned
@@ -160,4 +160,4 @@ def update_epoch(change: Transition, is_changed: bool) -> None:
         change.bump_epoch(metadata_hash)
     change.group = replace(change.group, hashed_topics=change.view.topics)
     if change.group.has_partition_metadata:
-        change.write(records.partition_metadata_tombstone(change.group.group_id))
+        change.write(Write(records.PARTITION_METADATA, {"groupId": change.group.group_id}, None))

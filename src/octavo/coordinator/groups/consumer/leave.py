@@ -1,4 +1,4 @@
-"""Members that leave, and members that were not heard of in time."""
+"""Members that leave, and members that did not report in time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 
 def leave(group: ConsumerGroup | None, request: Heartbeat, view: View) -> ConsumerOutcome:
-    """Remove a member. A static one that says that it will come back keeps its partitions for the time being."""
+    """Remove a member. A static one that will come back keeps its partitions until its session ends."""
     body = request.body
     if group is None:
         raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {body['groupId']} not found.")
@@ -28,7 +28,7 @@ def leave(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Consum
     if member.is_local is not request.is_local:
         raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member.member_id} is in the coordinator's process.")
     if instance_id is not None and request.epoch == AWAY:
-        # Its successor has another member id, so to that one the partitions were always assigned.
+        # Its successor gets another member id; for that one, the partitions were assigned from the beginning.
         assigned = dict.fromkeys(member.assigned, 0)
         away = replace(member, member_epoch=AWAY, assigned=assigned, revoking={})
         change.write(records.current_write(group.group_id, away))
@@ -43,7 +43,7 @@ def leave_members(group: ConsumerGroup, rows: list[Row], token: Hashable, view: 
     change, answers, leaving = Transition(group, view), [], dict[str, Member]()
     for row in rows:
         member_id, instance_id = row["memberId"], row["groupInstanceId"]
-        answer = {"memberId": member_id, "groupInstanceId": instance_id}
+        answer = {"memberId": member_id, "groupInstanceId": instance_id, "errorCode": ErrorCode.NONE}
         try:
             if instance_id is None:
                 member = group.member(member_id)
@@ -84,7 +84,7 @@ def expired(group: ConsumerGroup, timer: Hashable, view: View) -> ConsumerOutcom
 
 
 def loaded(group: ConsumerGroup, view: View) -> list[Effect]:
-    """The timers of a group that was read from its records: all members get their time once more."""
+    """The timers of a group that was read from its records: they start again for all members."""
     change = Transition(group, view)
     for member in group.members.values():
         change.set_session_timer(member)

@@ -1,4 +1,4 @@
-"""How a member gets from the partitions it has to its target.
+"""Moves a member from the partitions it has to its target.
 
 First it gives up what is not in its target; until it has, it stays at its epoch. Then it is moved to the epoch of the
 target and gets what nobody else has; the rest follows when others have given it up. So no partition ever has two
@@ -19,7 +19,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 
 class Owned(NamedTuple):
-    """What a member says it has; if it says nothing, it may still have everything."""
+    """What a member says it has; if it does not say, it may still have everything."""
 
     partitions: frozenset[TopicIdPartition] | None
 
@@ -28,7 +28,7 @@ class Owned(NamedTuple):
 
 
 def reconcile(change: Transition, member_id: str, owned: Owned, *, is_subscription_changed: bool) -> Member:
-    """Move a member as far towards its target as possible; returns the member as it is then."""
+    """Move a member as far towards its target as possible; returns the member as it is now."""
     group = change.group
     member = group.members[member_id]
     if not is_subscription_changed and member.is_reconciled_to(group.assignment_epoch):

@@ -8,6 +8,7 @@ from octavo.coordinator.effects import Write
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, Epochs, Member, ResolvedRegex, Target
 from octavo.coordinator.groups.consumer.topics import TopicIdPartition
 from octavo.format.messages.consumer_offsets import CONSUMER_OFFSETS_TYPES
+from octavo.format.messages.records import RecordType
 from octavo.format.messages.schema import Row
 
 GROUP = CONSUMER_OFFSETS_TYPES[3]
@@ -111,21 +112,15 @@ def tombstones(group: ConsumerGroup) -> list[Write]:
     """The records that remove a group, in the order in which Kafka expects them."""
     key = {"groupId": group.group_id}
 
-    def of_members(kind: int) -> list[Write]:
-        return [
-            Write(CONSUMER_OFFSETS_TYPES[kind], {**key, "memberId": member_id}, None) for member_id in group.members
-        ]
+    def of_members(kind: RecordType) -> list[Write]:
+        return [Write(kind, {**key, "memberId": member_id}, None) for member_id in group.members]
 
     return [
-        *of_members(CURRENT.id),
-        *of_members(TARGET.id),
+        *of_members(CURRENT),
+        *of_members(TARGET),
         Write(TARGET_METADATA, key, None),
-        *of_members(MEMBER.id),
+        *of_members(MEMBER),
         *(regex_write(group.group_id, regex, None) for regex in group.regexes),
         Write(PARTITION_METADATA, key, None),
         Write(GROUP, key, None),
     ]
-
-
-def partition_metadata_tombstone(group_id: str) -> Write:
-    return Write(PARTITION_METADATA, {"groupId": group_id}, None)

@@ -22,13 +22,13 @@ class RegexChange(Enum):
     """What a heartbeat does to its member's expression."""
 
     NONE = 0
-    UNRESOLVED = 1  # changed to one that others have, too, but that is not resolved yet
+    UNRESOLVED = 1  # changed to one that others have too, but that is not resolved yet
     NEW = 2  # changed to one that nobody else has
     RESOLVED = 3  # changed to one whose topics are known, or to none
 
 
 def note_regex(change: Transition, known: Member, member: Member) -> RegexChange:
-    """Check a new expression, and forget one that nobody has any more."""
+    """Check a new expression, and forget the old one if nobody uses it any more."""
     if known.regex == member.regex:
         return RegexChange.NONE
     subscribed = change.group.subscribed_regexes
@@ -53,9 +53,9 @@ def _check(regex: str) -> None:
 
 
 def refresh_regexes(change: Transition, may_describe: Callable[[str], bool], *, is_new: bool) -> None:
-    """Resolve all expressions of the group, if it is time to: they are resolved together, for one new epoch.
+    """Resolve all expressions of the group if they are due, together, so that there is only one new epoch.
 
-    The heartbeat that leads to this does not see the result: Kafka resolves expressions in the background.
+    The heartbeat that triggers this does not see the result, because Kafka resolves expressions in the background.
     """
     subscribed, resolved = change.group.subscribed_regexes, change.before.regexes
     if not subscribed:
@@ -65,7 +65,7 @@ def refresh_regexes(change: Transition, may_describe: Callable[[str], bool], *, 
     if last_ms is not None:
         if time_ms <= last_ms + _MIN_REFRESH_INTERVAL_MS:
             return
-        is_old = time_ms > last_ms + config.regex_refresh_interval_ms
+        is_old = time_ms > last_ms + config.group_consumer_regex_refresh_interval_ms
         if not is_new and not is_old and len(subscribed) == len(resolved) and not _has_new_topics(change):
             return
     _resolve(change, may_describe)

@@ -1,4 +1,4 @@
-"""What each record of a consumer group makes of it: when the records are read, and when they have just been written."""
+"""How each record changes a consumer group, when it is read and when it has just been written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def replay(group: ConsumerGroup | None, kind: int, key: Row, value: Row | None) 
 
 
 def applied(group: ConsumerGroup, kind: int, key: Row, value: Row | None) -> ConsumerGroup:
-    """The group after any record but the one that removes it."""
+    """The group after any record except the one that removes it."""
     return _REPLAYS[kind](group, key, value)
 
 
@@ -101,7 +101,7 @@ def _current(group: ConsumerGroup, key: Row, value: Row | None) -> ConsumerGroup
 
 
 def _epochs(rows: list[Row], member_epoch: int) -> Epochs:
-    """Partitions with their assignment epochs. Kafka 4.0 did not write these: then the member's epoch counts."""
+    """Partitions with their assignment epochs. Kafka 4.0 did not write these; then the member's epoch counts."""
     epochs: dict[TopicIdPartition, int] = {}
     for row in rows:
         numbers, known = row["partitions"], row["assignmentEpochs"]

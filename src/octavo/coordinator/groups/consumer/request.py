@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
+from octavo.config import BrokerConfig
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.assignors import ASSIGNORS
-from octavo.coordinator.groups.consumer.config import ConsumerGroupConfig
 from octavo.coordinator.groups.consumer.group import AWAY, LEFT
 from octavo.coordinator.groups.consumer.topics import TopicIdPartition
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
-_OWN_ID_FROM_VERSION = 1  # from here on members choose their ids themselves
+_OWN_ID_FROM_VERSION = 1  # from this version on, members choose their ids themselves
 _BLANKS = "".join(map(chr, range(0x21)))
 
 
@@ -24,7 +24,7 @@ def _all(topic: str) -> bool:
 class Heartbeat(NamedTuple):
     """A ConsumerGroupHeartbeat request: its fields, who sent it, and the token of its answer.
 
-    Fields that are null or -1 are unchanged since the last one. A member in this process has a session timeout.
+    Fields that are null or -1 have not changed since the last one. Only a member in this process has a session timeout.
     """
 
     body: Row
@@ -32,7 +32,7 @@ class Heartbeat(NamedTuple):
     client_id: str
     client_host: str
     token: Hashable = None
-    may_describe: Callable[[str], bool] = _all  # whether the client may know of a topic
+    may_describe: Callable[[str], bool] = _all  # whether the client may know about a topic
     session_timeout_ms: int | None = None
 
     @property
@@ -54,14 +54,14 @@ class Heartbeat(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether it has all that a member ever says; the answer then has all too."""
+        """Whether it has every field that a member can send; the answer is then complete too."""
         body = self.body
         has_topics = body["subscribedTopicNames"] is not None or body["subscribedTopicRegex"] is not None
         return body["rebalanceTimeoutMs"] != -1 and has_topics and body["topicPartitions"] is not None
 
 
-def check(request: Heartbeat, config: ConsumerGroupConfig) -> None:
-    """Raise if the request could not be right for any group."""
+def check(request: Heartbeat, config: BrokerConfig) -> None:
+    """Raise if the request is wrong, whatever the state of the group."""
     body = request.body
     if request.version >= _OWN_ID_FROM_VERSION or request.epoch > 0 or request.epoch == LEFT:
         _check_text(body["memberId"], "MemberId")
@@ -79,11 +79,12 @@ def check(request: Heartbeat, config: ConsumerGroupConfig) -> None:
             raise _invalid("InstanceId can't be null.")
     elif request.epoch < AWAY:
         raise _invalid("MemberEpoch is invalid.")
-    assignor, known = body["serverAssignor"], ASSIGNORS if request.is_local else config.assignors
+    assignor, known = body["serverAssignor"], ASSIGNORS if request.is_local else config.group_consumer_assignors
     if assignor is not None and assignor not in known:
         raise RequestError(
             ErrorCode.UNSUPPORTED_ASSIGNOR,
-            f"ServerAssignor {assignor} is not supported. Supported assignors: {', '.join(config.assignors)}.",
+            f"ServerAssignor {assignor} is not supported. "
+            f"Supported assignors: {', '.join(config.group_consumer_assignors)}.",
         )
 
 

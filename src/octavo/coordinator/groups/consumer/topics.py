@@ -1,4 +1,4 @@
-"""The topics as groups see them: ids and partitions, and a hash by which a change is noticed."""
+"""The topics as groups see them: ids, partitions, and a hash that shows whether they have changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HASH_VERSION = b"\0"
 
 
 class TopicIdPartition(NamedTuple):
-    """A partition of a topic that is known by its id."""
+    """A partition, by its topic's id."""
 
     topic_id: bytes
     partition: int
@@ -34,14 +34,14 @@ class GroupTopic(NamedTuple):
     def hash(self) -> int:
         """Kafka's hash; with racks it would also depend on the racks of the replicas."""
         count = max(self.partitions, default=-1) + 1
-        # Java's streams write numbers in little-endian order; an id is two numbers, a text its UTF-16 and its length.
+        # Kafka hashes numbers in little-endian order; an id is two numbers, a text is its UTF-16 and then its length.
         topic_id = self.topic_id[7::-1] + self.topic_id[:7:-1]
         name = self.name.encode("utf-16-le") + struct.pack("<i", len(self.name))
         return xxh3_64(_HASH_VERSION + topic_id + name + struct.pack(f"<{count + 1}i", count, *range(count)))
 
 
 class Topics:
-    """The topics that exist at one time. Never modified; another object means that topics may have changed."""
+    """The topics that exist at one time. Immutable; another object means that topics may have changed."""
 
     def __init__(self, topics: Iterable[GroupTopic] = ()) -> None:
         self.by_name: Mapping[str, GroupTopic] = {topic.name: topic for topic in topics}
@@ -73,7 +73,7 @@ NO_TOPICS = Topics()
 
 
 class OpenTopics:
-    """The topics of log directories, listed again when they have changed: their mapping of logs is then another one."""
+    """The topics of log directories, listed again when there is another mapping of logs, which means a change."""
 
     def __init__(self, log_manager: LogManager) -> None:
         self._log_manager = log_manager
@@ -95,5 +95,5 @@ class OpenTopics:
 
 
 def _made_up_id(name: str) -> bytes:
-    """An id for a topic that is older than ids. Only members in this process can make use of it."""
+    """An id for a topic that is older than topic ids. Only members in this process can use it."""
     return hashlib.blake2b(name.encode(), digest_size=16).digest()

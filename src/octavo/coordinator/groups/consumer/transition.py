@@ -1,4 +1,4 @@
-"""A change in progress: the group so far and the effects so far. It lives as long as one event is handled."""
+"""A change in progress: the group and the effects so far, while one event is handled."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import NamedTuple
 
-from octavo.coordinator.effects import CancelTimer, Effect, Reply, SetTimer, Write
+from octavo.config import BrokerConfig
+from octavo.coordinator.effects import CancelTimer, Effect, Moment, Reply, SetTimer, Write
 from octavo.coordinator.groups.consumer import records
-from octavo.coordinator.groups.consumer.config import ConsumerGroupConfig
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutcome, Member
 from octavo.coordinator.groups.consumer.replay import applied
 from octavo.coordinator.groups.consumer.topics import Topics
-from octavo.coordinator.moment import Moment
 from octavo.format.messages.schema import Row
 
 UNKNOWN_HASH = 0
 
 
 class View(NamedTuple):
-    """What a group sees of the rest: the time, the topics, the configs."""
+    """What a group depends on: the time, the topics, the configs."""
 
     now: Moment
     topics: Topics
-    config: ConsumerGroupConfig
+    config: BrokerConfig
 
 
 def session_timer(member_id: str) -> Hashable:
@@ -31,17 +30,17 @@ def session_timer(member_id: str) -> Hashable:
 
 
 def rebalance_timer(member_id: str) -> Hashable:
-    """The time that a member has to give up partitions."""
+    """How long a member may take to give up partitions."""
     return "rebalance", member_id
 
 
 def join_timer(member_id: str) -> Hashable:
-    """The time that a member of the classic protocol has to join again."""
+    """How long a member of the classic protocol may take to join again."""
     return "join", member_id
 
 
 def sync_timer(member_id: str) -> Hashable:
-    """The time that a member of the classic protocol has to send a SyncGroup after it has joined."""
+    """How long a member of the classic protocol may take to send a SyncGroup after it has joined."""
     return "sync", member_id
 
 
@@ -51,7 +50,7 @@ def member_timers(member_id: str) -> tuple[Hashable, ...]:
 
 
 class Transition:
-    """Collects what one event changes. What is written becomes the group's state the way it does when it is read."""
+    """Collects what one event changes. A record that is written changes the group just as it does when it is read."""
 
     def __init__(self, group: ConsumerGroup, view: View) -> None:
         self.before = group
@@ -61,10 +60,11 @@ class Transition:
 
     @property
     def outcome(self) -> ConsumerOutcome:
-        """The group and the effects. Nothing is written of members in this process, since they end with it.
+        """The group and the effects. Nothing is written about members in this process, since they end with it.
 
-        A group that has only such members isn't written at all, and ceases to exist when the last one leaves. In a
-        group with others, the hash of topics is written as unknown: whoever reads the records then assigns again.
+        A group that has only such members is not written at all, and ceases to exist when the last one leaves. In a
+        group that has others too, the hash of topics is written as unknown, so that whoever reads the records assigns
+        again.
         """
         local = {
             member.member_id
@@ -120,7 +120,7 @@ class Transition:
         self._effects.append(CancelTimer(timer))
 
     def begin_rejoin(self, member: Member) -> None:
-        """Give a member of the classic protocol time to join again, unless that has begun already."""
+        """Give a member of the classic protocol time to join again, unless that time is already running."""
         if member.member_id not in self.group.rejoining:
             self.group = replace(self.group, rejoining=self.group.rejoining | {member.member_id})
             self.set_timer(join_timer(member.member_id), member.rebalance_timeout_ms)
@@ -132,7 +132,8 @@ class Transition:
 
     def set_session_timer(self, member: Member) -> None:
         own = member.session_timeout_ms if member.classic is None else member.classic["sessionTimeoutMs"]
-        self.set_timer(session_timer(member.member_id), self.view.config.session_timeout_ms if own is None else own)
+        default = self.view.config.group_consumer_session_timeout_ms
+        self.set_timer(session_timer(member.member_id), default if own is None else own)
 
 
 def _written(write: Write, group: ConsumerGroup) -> Write:

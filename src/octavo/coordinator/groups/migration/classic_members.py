@@ -1,5 +1,8 @@
-"""Members of a consumer group that use the classic protocol: a heartbeat tells them to join again, and the answers to
-JoinGroup and SyncGroup are what a consumer heartbeat would have told them."""
+"""Members of a consumer group that use the classic protocol.
+
+A heartbeat tells them to join again, and the answers to JoinGroup and SyncGroup say what the answer to a
+ConsumerGroupHeartbeat would have said.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +29,11 @@ from octavo.format.messages.consumer_protocol import (
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
-_MEMBER_ID_FROM_VERSION = 4  # from here on a member has to come back with the id it was given
+_MEMBER_ID_FROM_VERSION = 4  # from this version on, a member has to come back with the id it was given
 
 
 def join(group: ConsumerGroup, request: JoinRequest, view: View) -> ConsumerOutcome:
-    """JoinGroup: it is answered at once, since the coordinator assigns."""
+    """JoinGroup: answered at once, because the coordinator makes the assignment."""
     try:
         return _join(group, request, view)
     except RequestError as error:
@@ -193,6 +196,6 @@ def _member(group: ConsumerGroup, body: Row) -> Member:
 
 
 def _has_to_wait(group: ConsumerGroup, member: Member) -> bool:
-    """Whether some of what the member should have is still somebody else's."""
+    """Whether another member still has something that this one should get."""
     missing = group.targets.get(member.member_id, frozenset()) - member.assigned.keys()
     return not missing.isdisjoint(group.owned)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from octavo.config import BrokerConfig
 from octavo.coordinator.effects import CancelTimer, Effect, Write
 from octavo.coordinator.groups.classic import rebalance
-from octavo.coordinator.groups.classic.config import ClassicConfig
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicMember, ClassicState
 from octavo.coordinator.groups.classic.transition import ClassicTransition
 from octavo.coordinator.groups.consumer import records
@@ -17,13 +17,13 @@ from octavo.coordinator.groups.migration.classic_members import assignment
 from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE
 
 
-def downgraded(before: ConsumerGroup, outcome: GroupOutcome, view: View, config: ClassicConfig) -> GroupOutcome:
-    """What an event makes of a group, if it has removed the last members of the consumer protocol.
+def downgraded(before: ConsumerGroup, outcome: GroupOutcome, view: View) -> GroupOutcome:
+    """The outcome of an event; if it removed the last member of the consumer protocol, with a classic group.
 
-    The others have what was meant for them, and are told to join again.
+    The other members get their targets as assignments, and are told to join again.
     """
     group, effects = outcome
-    if not isinstance(group, ConsumerGroup) or not _is_due(before, group, view, config):
+    if not isinstance(group, ConsumerGroup) or not _is_due(before, group, view.config):
         return outcome
     local = {member.member_id for member in before.members.values() if member.is_local}
     gone = [write for write in records.tombstones(before) if write.key.get("memberId") not in local]
@@ -33,15 +33,16 @@ def downgraded(before: ConsumerGroup, outcome: GroupOutcome, view: View, config:
     change.write()
     for member in change.group.members.values():
         change.renew_session(member)
-    rebalance.begin(change, config)
+    rebalance.begin(change, view.config)
     return change.group, [*gone, *kept, *cancelled, *change.effects]
 
 
-def _is_due(before: ConsumerGroup, group: ConsumerGroup, view: View, config: ClassicConfig) -> bool:
+def _is_due(before: ConsumerGroup, group: ConsumerGroup, config: BrokerConfig) -> bool:
     is_smaller = not before.members.keys() <= group.members.keys()
     are_all_classic = all(member.classic is not None for member in group.members.values())
-    fits = 0 < len(group.members) <= config.max_size
-    return is_smaller and are_all_classic and fits and view.config.downgrades
+    fits = 0 < len(group.members) <= config.group_max_size
+    is_wanted = config.group_consumer_migration_policy.lower() in ("bidirectional", "downgrade")
+    return is_smaller and are_all_classic and fits and is_wanted
 
 
 def _classic(before: ConsumerGroup, group: ConsumerGroup, view: View) -> ClassicGroup:

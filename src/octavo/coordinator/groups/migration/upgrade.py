@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 from octavo.coordinator.effects import CancelTimer, Effect, Reply
 from octavo.coordinator.errors import RequestError
@@ -12,7 +11,7 @@ from octavo.coordinator.groups.classic.join import refused
 from octavo.coordinator.groups.classic.records import tombstone
 from octavo.coordinator.groups.classic.transition import JOIN_TIMER, SYNC_TIMER, member_timer
 from octavo.coordinator.groups.consumer import records
-from octavo.coordinator.groups.consumer.group import ConsumerGroup, Member
+from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutcome, Member
 from octavo.coordinator.groups.consumer.topics import TopicIdPartition, Topics
 from octavo.coordinator.groups.consumer.transition import Transition, View
 from octavo.errors import CorruptionError
@@ -20,17 +19,11 @@ from octavo.format.messages.consumer_protocol import decode_assignment, decode_s
 from octavo.format.protocol.error_codes import ErrorCode
 
 
-class UpgradedGroup(NamedTuple):
-    """The consumer group, and what has to happen for it to take the place of the classic one."""
+def upgrade(group: ClassicGroup, view: View) -> ConsumerOutcome:
+    """Convert a group with members, which keep their partitions; raises RequestError if that is not possible.
 
-    group: ConsumerGroup | None
-    effects: list[Effect]
-
-
-def upgrade(group: ClassicGroup, view: View) -> UpgradedGroup:
-    """Convert a group with members; they keep their partitions. Raises RequestError if that is not possible.
-
-    Members that wait for the end of a rebalance are told to join again.
+    The effects put the new group in place of the old one. Members that wait for the end of a rebalance are told to
+    join again.
     """
     _check(group, view)
     try:
@@ -59,15 +52,15 @@ def upgrade(group: ClassicGroup, view: View) -> UpgradedGroup:
     change = Transition(converted, view)
     for member in found:
         change.set_session_timer(member)
-    return UpgradedGroup(converted, [*effects, *change.outcome.effects])
+    return ConsumerOutcome(converted, [*effects, *change.outcome.effects])
 
 
 def _check(group: ClassicGroup, view: View) -> None:
-    if not view.config.upgrades:
+    if view.config.group_consumer_migration_policy.lower() not in ("bidirectional", "upgrade"):
         raise _refusal(group, "online upgrade is disabled")
     if not group.uses_consumer_protocol:
         raise _refusal(group, "the group does not use the consumer embedded protocol")
-    if len(group.members) > view.config.max_size:
+    if len(group.members) > view.config.group_consumer_max_size:
         raise _refusal(group, "the group size exceeds the consumer group maximum size")
 
 

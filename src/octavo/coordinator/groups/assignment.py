@@ -1,0 +1,17 @@
+"""What an assignor gets, and what it makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from octavo.format.names import TopicPartition
+
+Subscriptions = Mapping[str, frozenset[str]]  # the topics of each member; some of them may not exist
+Partitions = Mapping[str, Sequence[int]]  # the partition numbers of each topic, in order
+Assignment = dict[str, list[TopicPartition]]  # the partitions of each member
+Current = Mapping[str, Sequence[TopicPartition]]  # the same as it was before
+TopicIds = Mapping[str, bytes]
+
+
+def all_partitions(partitions: Partitions) -> list[TopicPartition]:
+    return [TopicPartition(topic, number) for topic, numbers in sorted(partitions.items()) for number in numbers]

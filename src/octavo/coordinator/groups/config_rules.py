@@ -1,0 +1,76 @@
+"""Which configs the broker allows a group, and what they change for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
+
+from octavo.config import BrokerConfig
+from octavo.config.groups import GROUP_CONFIGS
+from octavo.config.table import unknown
+from octavo.errors import ConfigError
+
+
+class _Limits(NamedTuple):
+    """Both are inclusive."""
+
+    low: int
+    high: int
+
+
+# What a broker of Kafka allows unless its own configs say otherwise, which ours does not have.
+_OF_OTHERS = {
+    "share.session.timeout.ms": _Limits(45_000, 60_000),
+    "share.heartbeat.interval.ms": _Limits(5_000, 15_000),
+    "share.record.lock.duration.ms": _Limits(15_000, 60_000),
+    "share.delivery.count.limit": _Limits(2, 10),
+    "share.partition.max.record.locks": _Limits(100, 4_000),
+    "share.assignment.interval.ms": _Limits(0, 15_000),
+    "streams.session.timeout.ms": _Limits(45_000, 60_000),
+    "streams.heartbeat.interval.ms": _Limits(5_000, 15_000),
+    "streams.num.standby.replicas": _Limits(0, 2),
+    "streams.assignment.interval.ms": _Limits(0, 15_000),
+}
+
+
+def check(own: Mapping[str, str], broker: BrokerConfig) -> None:
+    """Raise ConfigError for a name that groups do not have, or a value that the broker does not allow them."""
+    limits = {**_OF_OTHERS, **_of_consumers(broker)}
+    for name, given in own.items():
+        if name not in GROUP_CONFIGS:
+            raise unknown("group config", name, GROUP_CONFIGS, f"expected one of {', '.join(GROUP_CONFIGS)}")
+        value = GROUP_CONFIGS[name].parse(given)
+        if name in limits and not limits[name].low <= cast(int, value) <= limits[name].high:
+            low, high = limits[name]
+            raise ConfigError(f"{name} is {value}, expected {low} to {high}, which the broker allows")
+    after = of_group(own, broker)
+    if after.group_consumer_session_timeout_ms <= after.group_consumer_heartbeat_interval_ms:
+        raise ConfigError("consumer.session.timeout.ms must be greater than consumer.heartbeat.interval.ms")
+
+
+def of_group(own: Mapping[str, str], broker: BrokerConfig) -> BrokerConfig:
+    """The broker's configs as they are for a group.
+
+    Like Kafka, moves a value into the range that the broker allows, if that has changed since the value was set.
+    """
+    values: dict[str, Any] = {}
+    for name, (low, high) in _of_consumers(broker).items():
+        if name in own:
+            key = GROUP_CONFIGS[name]
+            values[f"group_{key.attribute}"] = min(max(cast(int, key.parse(own[name])), low), high)
+    return replace(broker, **values)
+
+
+def _of_consumers(broker: BrokerConfig) -> dict[str, _Limits]:
+    return {
+        "consumer.session.timeout.ms": _Limits(
+            broker.group_consumer_min_session_timeout_ms, broker.group_consumer_max_session_timeout_ms
+        ),
+        "consumer.heartbeat.interval.ms": _Limits(
+            broker.group_consumer_min_heartbeat_interval_ms, broker.group_consumer_max_heartbeat_interval_ms
+        ),
+        "consumer.assignment.interval.ms": _Limits(
+            broker.group_consumer_min_assignment_interval_ms, broker.group_consumer_max_assignment_interval_ms
+        ),
+    }

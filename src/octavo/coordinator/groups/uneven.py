@@ -1,0 +1,92 @@
+"""Members of a group that want different topics: who gets which partitions, in the order in which Kafka decides it."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Callable
+
+from octavo.coordinator.groups.assignment import Assignment, Current, Partitions, Subscriptions, TopicIds
+from octavo.coordinator.groups.loads import Loads
+from octavo.format.names import TopicPartition
+
+_ROUNDS = 16
+
+
+class UnevenGroup:
+    """One assignment. Members come in the order of the subscriptions."""
+
+    def __init__(self, subscriptions: Subscriptions, partitions: Partitions, ids: TopicIds) -> None:
+        self._subscriptions = subscriptions
+        self._partitions = partitions
+        self._places = {member: place for place, member in enumerate(subscriptions)}
+        self._takers = {
+            topic: [member for member, topics in subscriptions.items() if topic in topics] for topic in partitions
+        }
+        self._topics = sorted((topic for topic in partitions if self._takers[topic]), key=self._urgency(ids))
+        self._owners: dict[TopicPartition, str] = {}
+        self._sizes: Counter[str] = Counter()
+
+    def assign(self, current: Current) -> Assignment:
+        """Members keep what they have; free partitions go to those with the fewest; then those with the most give."""
+        there = {topic: frozenset(numbers) for topic, numbers in self._partitions.items()}
+        for member, topics in self._subscriptions.items():
+            for place in current.get(member, ()):
+                if place.topic in topics and place.partition in there.get(place.topic, ()):
+                    self._give(place, member)
+        for topic in self._topics:
+            loads = Loads(self._takers[topic], self._sizes, self._places)
+            for number in self._partitions[topic]:
+                place = TopicPartition(topic, number)
+                if place not in self._owners:
+                    self._give(place, loads.next_least())
+        self._balance()
+        assigned: Assignment = {member: [] for member in self._subscriptions}
+        for place, member in self._owners.items():
+            assigned[member].append(place)
+        return assigned
+
+    def _urgency(self, ids: TopicIds) -> Callable[[str], tuple[float, int, tuple[int, ...]]]:
+        """The order of topics: those with many partitions for each member first, then those that few members want."""
+
+        def key(topic: str) -> tuple[float, int, tuple[int, ...]]:
+            takers = len(self._takers[topic])
+            return -len(self._partitions[topic]) / takers, takers, struct.unpack(">qq", ids[topic])
+
+        return key
+
+    def _give(self, place: TopicPartition, member: str) -> None:
+        owner = self._owners.get(place)
+        if owner is not None:
+            self._sizes[owner] -= 1
+        self._owners[place] = member
+        self._sizes[member] += 1
+
+    def _balance(self) -> None:
+        """Go through the topics again and again, until none has been changed since the last time."""
+        shared = [topic for topic in self._topics if len(self._takers[topic]) > 1]
+        last = None
+        for _ in range(_ROUNDS):
+            for topic in shared:
+                if topic == last:
+                    return
+                if self._balance_topic(topic) or last is None:
+                    last = topic
+
+    def _balance_topic(self, topic: str) -> bool:
+        """Move partitions of a topic from members with the most to those with the fewest; returns whether any moved."""
+        loads = Loads(self._takers[topic], self._sizes, self._places)
+        if loads.difference <= 1:
+            return False
+        held: dict[str, list[TopicPartition]] = {}
+        for number in self._partitions[topic]:
+            place = TopicPartition(topic, number)
+            held.setdefault(self._owners[place], []).append(place)
+        moved = False
+        while (giver := loads.next_most(held)) is not None:
+            place, taker = held[giver].pop(), loads.next_least()
+            if loads.is_balanced:
+                break
+            self._give(place, taker)
+            moved = True
+        return moved
