@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -177,20 +177,26 @@ class LogDir(LogManager):
         """Knows the groups and what they have committed."""
         return self._clients.group_coordinator
 
-    def delete_topic(self, topic: str) -> None:
-        """Delete a topic, and what groups have committed for it.
+    def delete_topics(self, topics: Collection[str]) -> None:
+        """Delete topics, and what groups have committed for them.
 
-        Its folders are renamed to `-delete`, and removed after the broker's file.delete.delay.ms.
+        Their folders are renamed to `-delete`, and removed after the broker's file.delete.delay.ms.
         """
-        super().delete_topic(topic)
-        if self.topics.get(CONSUMER_OFFSETS):
-            self.group_coordinator.admin.topic_deleted(topic)
+        before = self.topics
+        try:
+            super().delete_topics(topics)
+        finally:  # if a disk fails, topics on the others are deleted all the same
+            after = self.topics
+            for topic in topics if CONSUMER_OFFSETS in after else ():
+                if topic in before and topic not in after:
+                    self.group_coordinator.admin.topic_deleted(topic)
 
     def close(self) -> None:
         """Close brokers, producers and consumers, then stop cleanly. After an interrupt it can be called again."""
         clients: list[Closeable] = []
-        if not self._open.is_closed:
-            clients += [*self._clients.users, *self._clients.producers, *self._clients.consumers]
+        made: Clients | None = self.__dict__.get("_shared")
+        if made is not None and not self._open.is_closed:
+            clients += [*made.users, *made.producers, *made.consumers]
         failure: Exception | None = None
         for client in clients:
             try:

@@ -124,7 +124,7 @@ def run(
     copied = Copied(start, start)
     copying = _Copying(log, findings, copied, dry_run, findings.damage_count)
     offsets = OffsetRange(start, source.log_end_offset)
-    for part in plan_partition(source, offsets, None, ()):
+    for part in plan_partition(source, offsets, None):
         for chunk in Source(part, findings):
             if is_ending():
                 break
@@ -140,7 +140,7 @@ def run(
 
 @dataclass(slots=True)
 class _Copying:
-    """A partition's copy under way."""
+    """The copying of one partition."""
 
     log: PartitionLog
     findings: ScanFindings

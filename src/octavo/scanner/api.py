@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
@@ -22,7 +21,14 @@ from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.location import Location
 from octavo.scanner.places.root import Root
 from octavo.scanner.places.selection import Topics, TopicSelection
-from octavo.scanner.reading.plan import SPLIT_BYTES, ReadTask, RecordFilter, plan_partition
+from octavo.scanner.reading.plan import (
+    SPLIT_BYTES,
+    IsolationLevel,
+    ReadTask,
+    RecordFilter,
+    ScanRequest,
+    plan_partition,
+)
 from octavo.scanner.reading.read import COLUMNS, TaskReader
 from octavo.scanner.reading.records import ConsumerRecord, read_records
 from octavo.system.held_records import write_held
@@ -35,21 +41,6 @@ if TYPE_CHECKING:
 
     from octavo.scanner.following.consumer import ScanConsumer
     from octavo.scanner.following.followed import Reset
-
-IsolationLevel = Literal["read_uncommitted", "read_committed"]
-
-
-@dataclass(frozen=True, slots=True)
-class ScanRequest:
-    """What to read from each partition, and how."""
-
-    bounds: Bounds
-    isolation_level: IsolationLevel
-    columns: tuple[str, ...]
-    split_bytes: int
-    max_unpacked_bytes: int | None
-    where: RecordFilter | None = None
-    text: bool = False
 
 
 class _Planned(NamedTuple):
@@ -229,11 +220,9 @@ class Scan:
     def _plan(self, files: PartitionFiles) -> _Planned:
         request = self._request
         snapshot = look_at(files)
-        transactions = read_transactions(snapshot) if request.isolation_level == "read_committed" else None
+        transactions = read_transactions(snapshot) if request.is_committed else None
         offsets = resolve(request.bounds, snapshot, transactions)
-        limits = request.split_bytes, request.max_unpacked_bytes
-        planned = plan_partition(snapshot, offsets, transactions, request.columns, *limits)
-        tasks = planned if request.where is None else [replace(task, where=request.where) for task in planned]
+        tasks = plan_partition(snapshot, offsets, transactions, *request.limits)
         notes = [*snapshot.notes_up_to(offsets.end), *(transactions.notes if transactions else ()), *offsets.notes]
         failure = snapshot.failure if offsets.end >= snapshot.log_end_offset else None
         return _Planned(tasks, notes, failure, offsets.is_beyond)
@@ -306,17 +295,14 @@ class Scan:
         `consumer_timeout_ms` without a record.
         """
         from octavo.scanner.following.consumer import ScanConsumer
-        from octavo.scanner.following.followed import Followed, Reading
+        from octavo.scanner.following.followed import Followed
 
         self._check_unlimited("consumer")
         if auto_offset_reset not in ("earliest", "latest", "none"):
             raise ScanError(f"unknown auto_offset_reset {auto_offset_reset!r}; give earliest, latest or none")
-        request = self._request
-        is_committed = request.isolation_level == "read_committed"
-        limits = request.split_bytes, request.max_unpacked_bytes
-        reading = Reading(request.bounds, is_committed, *limits, auto_offset_reset, request.where)
+        request, findings = self._request, self._findings
         return ScanConsumer(
-            [Followed(files, reading, self._findings) for files in self._partitions],
+            [Followed(files, request, auto_offset_reset, findings) for files in self._partitions],
             {} if group is None else self._committed(group),
             consumer_timeout_ms=consumer_timeout_ms,
             max_poll_records=max_poll_records,

@@ -74,7 +74,7 @@ class OctavoDataSource(DataSource):
 
 
 def register(spark: SparkSession) -> None:
-    """Make `format("octavo")` known to a session, also where Spark does not find `pyspark_octavo` by itself.
+    """Make `format("octavo")` known to a session, even where Spark does not find `pyspark_octavo` by itself.
 
     From then on `octavo.spark.skipped` knows what the session's queries skip.
     """

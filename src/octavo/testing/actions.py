@@ -10,7 +10,7 @@ from octavo.broker.request import CloseConnection
 from octavo.errors import OctavoError
 from octavo.format.messages.codec import Part
 from octavo.format.protocol.apis import PRODUCE
-from octavo.format.protocol.frames import response_parts
+from octavo.format.protocol.frames import wire_format
 from octavo.testing.asked import Asked
 from octavo.testing.refusals import refusal
 
@@ -33,8 +33,8 @@ class Fail(NamedTuple):
     def answer(self, asked: Asked) -> Answer:
         if asked.api is PRODUCE and asked.body["acks"] == 0:
             raise CloseConnection(f"a fault: {self}")  # the only way to tell the client
-        version = asked.header.api_version
-        return response_parts(asked.api, version, asked.header.correlation_id, refusal(asked, self.code))
+        wire = wire_format(asked.api, asked.header.api_version)
+        return wire.response_parts(asked.header.correlation_id, refusal(asked, self.code))
 
 
 class Drop(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from octavo.broker.connection import Connection
 from octavo.broker.context import Context
 from octavo.broker.dispatch import Pending
+from octavo.broker.network.connection import Connection
 from octavo.format.messages.codec import Part
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import FETCH, Api
@@ -29,7 +29,7 @@ class Asked(NamedTuple):
         return _has(self.body, wanted)
 
     def names_topic(self, topic: str) -> bool:
-        """Whether the request is about a topic, given by name or by id; a fetch may only continue its session."""
+        """Whether the request is about a topic, named by name, by id, or by the session that a fetch continues."""
         known = self.context.catalog.topics.get(topic)
         wanted = (topic,) if known is None else (topic, known.topic_id)
         if self.api is FETCH:

@@ -1,4 +1,4 @@
-"""The broker's clock in the hand of a test."""
+"""The broker's clock, which a test can advance."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class BrokerClock:
         seconds: float = 0,
         milliseconds: float = 0,
     ) -> None:
-        """Let time pass: when this returns, the broker has done all that it would have done by then.
+        """Let time pass. When this returns, the broker has done everything that it would have done by then.
 
             kafka.clock.advance(days=8)
 
-        Retention, the cleaner, expired sessions and transactions, long polls: whatever waits for the broker's clock.
-        Time passes in a few steps, so that one thing can follow from another. Consumers that are in a group lose their
-        membership if their session timeout passes, and join again.
+        That includes retention, the cleaner, expired sessions and transactions, long polls: whatever waits for the
+        broker's clock. Time passes in a few steps, so that one event can lead to the next. Consumers whose session
+        timeout passes lose their place in their group, and join again.
         """
         given = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, milliseconds=milliseconds)
         total_ms = round(((by or timedelta()) + given) / timedelta(milliseconds=1))
@@ -55,7 +55,7 @@ class BrokerClock:
             raise ValueError(f"time cannot go back by {-total_ms} ms: a broker's clock only advances")
         passed_ms = 0
         for step in range(1, _STEPS + 1):
-            now_ms = total_ms * step**2 // _STEPS**2  # short steps first, since much is due after some seconds
+            now_ms = total_ms * step**2 // _STEPS**2  # short steps first, since much is due after a few seconds
             self._clock.advance(now_ms - passed_ms)
             passed_ms = now_ms
             self._scheduler.run_due()

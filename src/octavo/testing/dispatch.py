@@ -1,15 +1,15 @@
-"""The dispatcher of a broker for tests: it notes each request, and lets faults answer instead."""
+"""The dispatcher of a broker for tests: it notes each request, and lets a fault answer in its place."""
 
 from __future__ import annotations
 
 from concurrent.futures import Executor
 
-from octavo.broker.connection import Connection
 from octavo.broker.context import Context
 from octavo.broker.dispatch import Dispatcher, Pending
+from octavo.broker.network.connection import Connection
 from octavo.format.messages.codec import Part
 from octavo.format.protocol.apis import APIS
-from octavo.format.protocol.frames import read_body, read_header
+from octavo.format.protocol.frames import read_header, wire_format
 from octavo.testing.asked import Asked
 from octavo.testing.faults import Faults
 from octavo.testing.journal import Journal
@@ -30,9 +30,9 @@ class FaultDispatcher(Dispatcher):
             return super().answer(frame, connection)
         fault = None
         if not self._faults.is_empty:
-            # A copy, since a delayed request is handled when its connection has received more.
+            # A copy, since the connection may receive more before a delayed request is handled.
             copied, handle = memoryview(bytearray(frame)), super().answer
-            body = read_body(api, header, copied)
+            body = wire_format(api, header.api_version).read_body(header, copied)
             asked = Asked(api, header, body, connection, self.context, lambda: handle(copied, connection))
             fault = self._faults.hitting(asked)
         self._journal.note(api.name, header.api_version, header.client_id, None if fault is None else str(fault.action))

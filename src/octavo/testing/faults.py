@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 from octavo.client.log_dir import LogDir
@@ -19,7 +18,7 @@ _API_NAMES = sorted(api.name for api in APIS.values())
 
 
 class RequestFault:
-    """Hits the next requests of a kind. Used with `with`, it ends with the block."""
+    """Hits the next requests of a kind. Used in a `with` statement, it ends with the block."""
 
     def __init__(self, action: Action, matches: Callable[[Asked], bool], times: int | None) -> None:
         self.action = action
@@ -53,9 +52,7 @@ class RequestFault:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
 
@@ -80,7 +77,7 @@ class Faults:
         self, api: str, error: str | int, *, topic: str | None = None, group: str | None = None,
         client_id: str | None = None, times: int | None = 1,
     ) -> RequestFault:  # fmt: skip
-        """Answer with an error, and do nothing. All that the request names fails, not the topic alone."""
+        """Answer with an error, and do nothing. Everything that the request names fails, not only the topic."""
         code = code_of(error)
         name = next(name for name, number in CODES.items() if number == code)
         return self._add(Fail(code, name), api, topic, group, client_id, times)
@@ -96,18 +93,18 @@ class Faults:
         self, api: str, *, topic: str | None = None, group: str | None = None,
         client_id: str | None = None, times: int | None = 1,
     ) -> RequestFault:  # fmt: skip
-        """Do what the request asks for, then close the connection: the client cannot know, and may try again."""
+        """Do what the request asks for, then close the connection: the client cannot know that, and may try again."""
         return self._add(LoseAnswer(), api, topic, group, client_id, times)
 
     def delay(
         self, api: str, seconds: float, *, topic: str | None = None, group: str | None = None,
         client_id: str | None = None, times: int | None = 1,
     ) -> RequestFault:  # fmt: skip
-        """Handle the request that much later by the broker's clock; `kafka.clock.advance` shortens the wait."""
+        """Handle the request after this time of the broker's clock; `kafka.clock.advance` shortens the wait."""
         return self._add(Delay(seconds), api, topic, group, client_id, times)
 
     def kick(self, group: str, member_id: str | None = None) -> int:
-        """Remove a member from a group, or all of them, as an administrator does; returns how many there were.
+        """Remove a member from a group, or all of them, as an administrator can; returns how many were removed.
 
         A client that is still running joins again.
         """
@@ -122,7 +119,7 @@ class Faults:
         return len(gone)
 
     def fence(self, transactional_id: str) -> None:
-        """Take a transactional id over, as a second producer does: its producer is fenced, its transaction aborted."""
+        """Take over a transactional id, as a second producer would: its producer is fenced, its transaction aborted."""
         self._logs.producer(transactional_id=transactional_id).close()
 
     def clear(self) -> None:

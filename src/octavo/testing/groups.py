@@ -1,4 +1,4 @@
-"""Consumer groups as a test looks at them."""
+"""Consumer groups as a test sees them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class GroupView:
     state: str  # Empty, Stable, …
     members: tuple[MemberDescription, ...]
     offsets: Mapping[TopicPartition, int]  # committed: the next offsets to read
-    lag: int  # records after the committed offsets, of all partitions together
+    lag: int  # records after the committed offsets, in all partitions together
 
 
 def described_groups(places: list[Place]) -> dict[str, GroupView]:

@@ -1,4 +1,4 @@
-"""`octavo.testing.Kafka`: a real broker that a test holds in its hand."""
+"""`octavo.testing.Kafka`: a real broker that a test starts, watches, disturbs and closes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from octavo import ConsumerRecord, LogDir, Producer, RecordMetadata, scan
@@ -31,13 +30,13 @@ class Kafka:
         with Kafka() as kafka:
             producer = confluent_kafka.Producer({"bootstrap.servers": kafka.bootstrap_servers})
 
-    `async with` works too. It has the configs that tests want (no waiting for a first rebalance, internal topics with
-    one partition, no waiting for the disk); `configs` override them.
+    `async with` works too. The broker has the configs that tests want (no waiting for a first rebalance, internal
+    topics with one partition, no waiting for the disk); `configs` override them.
 
     Args:
         configs: broker configs by Kafka's names.
-        start_from: a log directory, or the folder of a partition, to begin with a copy of; it is not changed.
-        path: where the log directory is made, and kept; by default a temporary one, removed at the close.
+        start_from: a log directory, or a partition's folder: the broker begins with a copy of it.
+        path: where to make and keep the log directory; by default a temporary one, which is removed at the close.
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class Kafka:
 
     @property
     def faults(self) -> Faults:
-        """What is to go wrong."""
+        """Makes requests fail, get lost or take long."""
         return self._slate.broker.faults
 
     @property
@@ -90,7 +89,7 @@ class Kafka:
         return self._slate.broker.journal.entries
 
     def topic(self, name: str | None = None, partitions: int = 1, **configs: Given) -> str:
-        """Create a topic and return its name, which is a new one unless given. Configs have underscores for dots.
+        """Create a topic and return its name, by default a new one. Configs have underscores for dots.
 
         orders = kafka.topic(partitions=3, cleanup_policy="compact")
         """
@@ -111,7 +110,7 @@ class Kafka:
 
             kafka.produce("orders", "a coffee", "a tea", key="table 5")
 
-        It needs no network, and no fault hits it. `kafka.logs.producer()` has more, such as transactions.
+        It does not use the network, and no fault hits it. `kafka.logs.producer()` can do more, such as transactions.
         """
         if topic not in self.logs.topics:
             self.logs.create_topic(topic)
@@ -150,7 +149,7 @@ class Kafka:
         return described_groups(list(self.logs.paths))
 
     def disconnect(self) -> None:
-        """Close all connections, as a network that fails does; clients can connect again at once."""
+        """Close all connections, like a network that fails; clients can connect again at once."""
         self._slate.broker.disconnect()
 
     def reset(self, start_from: str | Path | None = None) -> None:
@@ -193,17 +192,13 @@ class Kafka:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self.close)
 
 

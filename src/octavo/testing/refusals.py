@@ -1,4 +1,4 @@
-"""The response that says an error to everything that a request names, for any API and version.
+"""The response that gives an error for everything that a request names, for any API and version.
 
 Kafka's responses repeat what the request names: a topic of the request is a topic of the response, with its partitions,
 each with an error code. So the response follows from the two schemas and the request.
@@ -61,7 +61,7 @@ def _rows(field: Field, asked: dict[str, Field], body: Row, version: int, code: 
     values: list[Any] = body[source.name] or []
     if isinstance(element, Struct):
         return [mirror(own, element.fields, value, version, code) for value in values]
-    # An element that is a name or a number: it is the first field of its type.
+    # The element is a name or a number, and becomes the first field of its type.
     name = next(one.name for one in own if one.type == element and version in one.versions and not _is_code(one))
     return [{**mirror(own, (), {}, version, code), name: value} for value in values]
 
@@ -79,7 +79,7 @@ def _has_code(struct: Struct) -> bool:
 
 
 def _fetch(asked: Asked, code: int) -> Row:
-    """A fetch continues a session, which knows the partitions; its own error code is for errors of sessions."""
+    """A fetch may continue a session, which knows the partitions; its own error code is only for errors of sessions."""
     if code in _OF_SESSIONS:
         return {"errorCode": code}
     try:
@@ -88,7 +88,7 @@ def _fetch(asked: Asked, code: int) -> Row:
         return {"errorCode": error.code}
     topics: dict[bytes | str, Row] = {}
     for wanted in session.partitions.values():
-        wanted.told = None  # the next answer has to name it, whatever it says
+        wanted.told = None  # so that the next answer names it
         topic = topics.setdefault(
             wanted.topic, {"topicId" if session.is_by_id else "topic": wanted.topic, "partitions": []}
         )
@@ -98,7 +98,7 @@ def _fetch(asked: Asked, code: int) -> Row:
 
 
 def _metadata(asked: Asked, code: int) -> Row:
-    """The broker stays known: only the topics fail, and none is created."""
+    """The brokers are still listed: only the topics fail, and none is created."""
     body = {**asked.body, "allowAutoTopicCreation": False}
     request = Request(asked.header.api_version, asked.header.client_id, body, asked.connection.peer)
     row = HANDLERS[METADATA.key](request, asked.context)

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from octavo.client.log_dir import LogDir
 from octavo.config import Given
+from octavo.errors import CorruptionError, ScanError
+from octavo.format.names import PartitionFolder
 from octavo.storage.environment import Environment
 from octavo.system.clock import ShiftedClock
 from octavo.system.scheduler import ThreadScheduler
 from octavo.testing.broker import InstrumentedBroker
 from octavo.testing.clock import BrokerClock
-from octavo.testing.profile import KEEP_ALL, PROFILE
-from octavo.testing.start_from import copy_of
 from octavo.testing.unsynced_files import UnsyncedFileSystem
+
+# What tests want: no waiting, and few files.
+PROFILE = {
+    "connections.max.idle.ms": -1,  # a clock that is advanced by days must not disconnect everybody
+    "group.initial.rebalance.delay.ms": 0,
+    "group.min.session.timeout.ms": 1,
+    "offsets.topic.num.partitions": 1,
+    "transaction.state.log.num.partitions": 1,
+}
+# For a copy of a directory, whose records may be years old.
+KEEP_ALL = {"log.retention.ms": -1}
 
 
 class Slate:
-    """Starting one takes about as long as emptying another would, and nothing of the other can remain."""
+    """A new one starts about as fast as an old one could be emptied, and keeps nothing of the old one."""
 
     def __init__(self, path: Path, configs: Mapping[str, Given], start_from: Path | None, port: int = 0) -> None:
         if start_from is not None:
-            copy_of(start_from, path)
+            _copy(start_from, path)
             configs = {**KEEP_ALL, **configs}
         shifted = ShiftedClock()
         scheduler = ThreadScheduler(threads=1, clock=shifted)
@@ -37,3 +49,19 @@ class Slate:
 
     def close(self) -> None:
         self.logs.close()  # which closes the broker first
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a log directory to a new path; a partition's folder (`orders-0`) becomes a directory with nothing else."""
+    if not source.is_dir():
+        raise ScanError(f"{source}: no such directory; give a log directory, or a partition's folder")
+    is_partition = _is_partition(source)
+    shutil.copytree(source, target / source.name if is_partition else target, ignore=shutil.ignore_patterns(".lock"))
+
+
+def _is_partition(folder: Path) -> bool:
+    try:
+        PartitionFolder.parse(folder.name)
+    except (CorruptionError, ValueError):
+        return False
+    return any(folder.glob("*.log"))

@@ -1,4 +1,4 @@
-"""This machine's files without waiting for the disk: what a test writes need not survive a power loss."""
+"""Files without waiting for the disk: what a test writes need not survive a power loss."""
 
 from __future__ import annotations
 

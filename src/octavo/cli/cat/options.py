@@ -84,7 +84,7 @@ _OPTIONS = (
     ),
     click.option(
         "--text", is_flag=True,
-        help="In arrow and parquet: keys, values and header values as strings; U+FFFD stands for what is not UTF-8.",
+        help="In arrow and parquet: keys, values and header values as strings; U+FFFD replaces what is not UTF-8.",
     ),
     unpacked_option,
     spark_option,

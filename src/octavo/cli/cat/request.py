@@ -15,9 +15,10 @@ from octavo.cli.cat.output import given_path, is_folder, is_replaceable, place_a
 from octavo.errors import ScanError
 from octavo.format.names import INTERNAL_TOPICS
 from octavo.jobs.export import Form
-from octavo.scanner.api import IsolationLevel, Scan, scan
+from octavo.scanner.api import Scan, scan
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.lookup.bounds import FromEnd, Offset
+from octavo.scanner.reading.plan import IsolationLevel
 
 TextForm = Literal["json", "raw", "csv"]
 TEXT_FORMS: tuple[TextForm, ...] = ("json", "raw", "csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import resource
 import signal
 import sys
@@ -26,6 +27,7 @@ from octavo.jobs.directories import bytes_to_recover
 
 _GIVEN_OTHERWISE = {"log.dirs", "log.dir"}
 _DEFAULT_ADDRESS = "127.0.0.1:9092"
+_OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own default is 700
 
 
 @declare("broker")
@@ -94,6 +96,7 @@ def command(
                 print(f"listening on {address}" + (f" ({name})" if name != "PLAINTEXT" else ""), flush=True)
             if metrics is not None:
                 print(f"metrics on http://{broker.metrics_address}/metrics", flush=True)
+            _settle_memory()
             stopped.wait()
     except (ValueError, ImportError) as error:
         raise UsageError(str(error)) from None
@@ -104,6 +107,13 @@ def _take_all_descriptors() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):  # macOS gives no number for the most
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _settle_memory() -> None:
+    """Let the garbage collector leave alone what was made at the start, and look at the rest less often: requests leave
+    no cycles, and looking for them took 3 % of the time."""
+    gc.freeze()
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
 
 
 def _read_only(logdirs: Sequence[str], configs: Mapping[str, str]) -> AbstractContextManager[LogDir]:

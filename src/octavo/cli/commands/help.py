@@ -1,4 +1,4 @@
-"""`octavo help`: the help of a command, or of `octavo` itself."""
+"""`octavo help`: shows the help for a command, or for `octavo` itself."""
 
 from __future__ import annotations
 

@@ -86,10 +86,11 @@ def command(
 ) -> int:
     """Show where an offset or a time is found in the partitions of LOGDIR, and how, as one JSON object per line.
 
-    It has the segment, the entries of the time index and the offset index, the position where reading begins, the
-    position of the batch, offset and timestamp of the record. The answer to a time is a broker's (ListOffsets). With
-    read_committed the search ends at the last stable offset. Offset -1: no record fits. Damage is reported on stderr;
-    the exit code is 1 if the answer might differ without it. On a terminal: a table, unless --json is given.
+    Each object has the segment, the entries of the time index and the offset index, the position where reading begins,
+    the position of the batch, and the record's offset and timestamp. For a time, the answer is the one that a broker
+    gives (ListOffsets). With read_committed the search ends at the last stable offset. Offset -1 means that no record
+    matches. Damage is reported on stderr; the exit code is 1 if the answer might differ without it. On a terminal the
+    output is a table, unless --json is given.
     """
     if (offset is None) == (timestamp is None):
         raise UsageError("give either --offset or --timestamp; see `octavo lookup --help`")

@@ -6,8 +6,10 @@ from octavo.cli.options import echo, print_json
 from octavo.cli.table import TableColumn, print_table
 from octavo.errors import CorruptionError
 from octavo.format.names import (
+    BROKER_STORE,
     CLEAN_SHUTDOWN,
     CLEANER_OFFSET_CHECKPOINT,
+    GROUP_STORE,
     LEADER_EPOCH_CHECKPOINT,
     LOCK,
     LOG_START_OFFSET_CHECKPOINT,
@@ -15,8 +17,10 @@ from octavo.format.names import (
     PARTITION_METADATA,
     PRODUCER_ID_STORE,
     QUORUM_STATE,
+    QUOTA_STORE,
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
+    SECURITY_STORE,
     TOPIC_STORE,
     FileKind,
     PartitionFolder,
@@ -50,6 +54,10 @@ _NAMED = {
     CLEAN_SHUTDOWN: "all logs were closed before the broker ended",
     LOCK: "held while a broker or a writing command runs",
     PRODUCER_ID_STORE: "where the next ids of octavo's producers begin",
+    BROKER_STORE: "configs of the broker that were set while it ran",
+    GROUP_STORE: "the configs of groups",
+    QUOTA_STORE: "the quotas of clients",
+    SECURITY_STORE: "users and ACLs",
     TOPIC_STORE: "ids and configs of topics that octavo created",
 }
 

@@ -15,7 +15,7 @@ from octavo.kernels.layout import Flaw, Stop
 
 
 class BatchOverview(NamedTuple):
-    """One batch. A compressed v0/v1 message does not tell how many messages it holds, nor their first offset."""
+    """One batch. A compressed v0/v1 message does not say how many messages it holds, nor their first offset."""
 
     position: int
     baseOffset: int | None

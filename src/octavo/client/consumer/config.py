@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 from octavo.config import ConfigKey, Given, Value
 from octavo.config.key import config, keys_of
 from octavo.config.kinds import BOOLEAN, INT, LIST, LONG, STRING
-from octavo.config.ranges import Between, OneOf
+from octavo.config.ranges import BY_DURATION, DURATION, Between, OneOf
 from octavo.config.table import parse_client
 from octavo.errors import ConfigError, NoOffsetForPartitionError
 from octavo.format.names import TopicPartition
@@ -21,11 +21,6 @@ from octavo.storage.partition_log import PartitionLog
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
 
 
-_BY_DURATION = "by_duration:"
-# Java's Duration: days, hours, minutes, seconds with a fraction.
-_DURATION = re.compile(
-    r"\+?P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d{1,9})?)S)?)?", re.IGNORECASE | re.ASCII
-)
 _UNITS_MS = (86_400_000, 3_600_000, 60_000)
 
 
@@ -40,10 +35,10 @@ class OffsetReset(NamedTuple):
         """Parse a config's text; None if it is invalid."""
         if text in ("earliest", "latest", "none"):
             return cls(text)
-        if not text.startswith(_BY_DURATION):
+        if not text.startswith(BY_DURATION):
             return None
-        found = _DURATION.fullmatch(text[len(_BY_DURATION) :])
-        if found is None or not any(found.groups()):
+        found = DURATION.fullmatch(text[len(BY_DURATION) :])
+        if found is None:
             return None
         *whole, seconds = found.groups()
         duration_ms = sum(int(count or 0) * unit for count, unit in zip(whole, _UNITS_MS, strict=True))
@@ -52,7 +47,7 @@ class OffsetReset(NamedTuple):
     def offset(
         self, topic_partition: TopicPartition, log: PartitionLog, isolation: Isolation, now_ms: int
     ) -> int | None:
-        """The offset to begin at; None if no record is young enough yet. Raises NoOffsetForPartitionError for
+        """The offset to begin at; None if no record is recent enough yet. Raises NoOffsetForPartitionError for
         `none`."""
         match self.kind:
             case "earliest":

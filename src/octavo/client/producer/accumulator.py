@@ -11,7 +11,7 @@ from collections.abc import Collection
 from functools import partial
 
 from octavo import kernels
-from octavo.client.producer.batch import BatchLimits, ProducerBatch
+from octavo.client.producer.batch import ProducerBatch
 from octavo.client.producer.encode import upper_bound
 from octavo.client.producer.parts import ProducerParts
 from octavo.client.producer.queue import NO_BATCH, PartitionQueue, TopicQueues
@@ -35,7 +35,7 @@ class Accumulator:
     def __init__(self, parts: ProducerParts, sender: Sender) -> None:
         self._parts = parts
         self._config = parts.config
-        self._environment = parts.environment
+        self._clock, self._scheduler = parts.environment.clock, parts.environment.scheduler
         self._sender = sender
         self._max_bytes = parts.config.max_record_bytes
         self._completed = Signal()
@@ -92,12 +92,27 @@ class Accumulator:
         return batch, place
 
     def drain(self, queue: PartitionQueue, *, now: bool = False) -> None:
-        """Append the queue's closed batches, and schedule a retry for those that could not be appended."""
+        """Append the queue's closed batches, in order, up to one that must wait for its retry, which is scheduled.
+
+        With `now` none has to wait. An interrupt leaves a batch where it is: it is tried again with its sequence, and a
+        log that already has it answers with its offsets.
+        """
         with queue.lock:
-            self._sender.drain(queue, now=now)
+            while queue.closed:
+                batch = queue.closed[0]
+                if not batch.is_settled:
+                    if batch.retry_ms > self._clock.monotonic_ms() and not now:
+                        break
+                    try:
+                        self._sender.append(queue, batch)
+                    except Exception as error:  # whatever it is, those waiting for the batch must get it
+                        self._sender.fail(batch, error)
+                    if not batch.is_settled:
+                        break
+                queue.finish(batch)
             if queue.closed and not queue.is_retry_due:
-                delay_ms = max(queue.closed[0].retry_ms - self._environment.clock.monotonic_ms(), 0)
-                self._environment.scheduler.schedule("retry-append", partial(self._retry, queue), delay_ms=delay_ms)
+                delay_ms = max(queue.closed[0].retry_ms - self._clock.monotonic_ms(), 0)
+                self._scheduler.schedule("retry-append", partial(self._retry, queue), delay_ms=delay_ms)
                 queue.is_retry_due = True  # after an interrupt there is one retry too many, never one too few
         queue.run_callbacks()
 
@@ -156,12 +171,9 @@ class Accumulator:
 
     def _new_batch(self, queue: PartitionQueue, record: Sent) -> ProducerBatch:
         _, key, value, headers = record
-        limits = BatchLimits(
-            max(self._config.batch_size, upper_bound(key, value, headers)),
-            self._parts.ratio(queue.topic),
-        )
-        now_ms, push = self._environment.clock.monotonic_ms(), partial(self.push, queue)
-        batch = ProducerBatch(queue.topic, queue.partition, limits, now_ms, push, self._completed)
+        limit, ratio = max(self._config.batch_size, upper_bound(key, value, headers)), self._parts.ratio(queue.topic)
+        now_ms, push = self._clock.monotonic_ms(), partial(self.push, queue)
+        batch = ProducerBatch(queue.topic, queue.partition, limit, ratio, now_ms, push, self._completed)
         self._lingering[queue] = None
         self._set_timer(self._config.linger_ms)
         return batch
@@ -175,14 +187,14 @@ class Accumulator:
     def _set_timer(self, delay_ms: int) -> None:
         with self._timer_lock:
             if not self._is_timer_set and not self.is_closed:
-                self._environment.scheduler.schedule("linger", self._linger, delay_ms=delay_ms)
+                self._scheduler.schedule("linger", self._linger, delay_ms=delay_ms)
                 self._is_timer_set = True  # after an interrupt there is one timer too many, never one too few
 
     def _linger(self) -> None:
         """Append the batches that have waited for linger.ms, and set the timer for the next one."""
         with self._timer_lock:
             self._is_timer_set = False
-        now_ms, linger_ms = self._environment.clock.monotonic_ms(), self._config.linger_ms
+        now_ms, linger_ms = self._clock.monotonic_ms(), self._config.linger_ms
         next_ms = None
         for queue in list(self._lingering):
             with queue.lock:

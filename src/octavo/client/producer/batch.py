@@ -6,7 +6,6 @@ import itertools
 import logging
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 from octavo import kernels
 from octavo.kernels import layout
@@ -23,36 +22,15 @@ _CLOSED = bytearray(layout.BATCH_OVERHEAD)
 kernels.close_batch(_CLOSED)
 
 
-class BatchLimits(NamedTuple):
-    """A batch may grow to `write_limit` bytes, as estimated by the codec's compression `ratio` (0 without a codec)."""
-
-    write_limit: int
-    ratio: float
-
-
-class EncodedBatch(NamedTuple):
-    """The bytes of a closed batch, with producer, sequence and CRC; `header` is a copy, because an append changes
-    it."""
-
-    view: memoryview
-    header: bytes
-
-    @classmethod
-    def of(cls, data: bytearray, size: int) -> EncodedBatch:
-        view = memoryview(data)[:size]
-        return cls(view, bytes(view[: layout.BATCH_OVERHEAD]))
-
-    def restore(self) -> memoryview:
-        """Undo what a failed append changed, and return the bytes."""
-        self.view[: layout.BATCH_OVERHEAD] = self.header
-        return self.view
-
-
 class ProducerBatch:
     """Records of one partition on their way into the log.
 
-    `data` is the open batch that `kernels.append_record` fills. Only the holder of the partition's lock closes,
-    completes or splits it. `push` appends it to the log without waiting for linger.ms.
+    `data` is the open batch that `kernels.append_record` fills, up to `write_limit` bytes as estimated by the codec's
+    compression `ratio` (0 without a codec). Only the holder of the partition's lock closes, completes or splits it.
+    `push` appends it to the log without waiting for linger.ms.
+
+    `encoded` has the bytes for the log, with producer, sequence and CRC; `header` is a copy of its header, because an
+    append changes that.
 
     An interrupt may come between any two steps: `is_done` and `parts` are set after everything they imply, and a
     callback is removed just before it is called.
@@ -68,6 +46,7 @@ class ProducerBatch:
         "data",
         "encoded",
         "error",
+        "header",
         "is_done",
         "log_append_time",
         "partition",
@@ -76,7 +55,6 @@ class ProducerBatch:
         "ratio",
         "retry_ms",
         "topic",
-        "was_handed_over",
         "write_limit",
     )
 
@@ -84,20 +62,21 @@ class ProducerBatch:
         self,
         topic: str,
         partition: int,
-        limits: BatchLimits,
+        write_limit: int,
+        ratio: float,
         created_ms: int,
         push: Callable[[], None],
         completed: Signal,
     ) -> None:
         self.topic = topic
         self.partition = partition
-        self.write_limit, self.ratio = limits
+        self.write_limit, self.ratio = write_limit, ratio
         self.created_ms = created_ms
         self.push = push
         self.data = bytearray(self.write_limit)
-        self.encoded: EncodedBatch | None = None
+        self.encoded: memoryview | None = None
+        self.header = b""
         self.base_sequence = layout.NO_SEQUENCE
-        self.was_handed_over = False  # to the log, which changes the header
         self.attempts = 0
         self.retry_ms = 0  # do not try again before this time
         self.is_done = False
@@ -134,6 +113,12 @@ class ProducerBatch:
 
     def close(self) -> None:
         kernels.close_batch(self.data)
+
+    def restore(self) -> memoryview:
+        """The encoded bytes, without what a failed append changed."""
+        assert self.encoded is not None
+        self.encoded[: layout.BATCH_OVERHEAD] = self.header
+        return self.encoded
 
     def complete(self, base_offset: int, log_append_time: int) -> None:
         """Record that the batch is in the log; call `run_callbacks` once no lock is held."""

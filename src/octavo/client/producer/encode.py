@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from octavo import kernels
-from octavo.client.producer.batch import EncodedBatch, ProducerBatch
+from octavo.client.producer.batch import ProducerBatch
 from octavo.errors import EncodingError
 from octavo.format.batches.batch import Origin
 from octavo.format.compression import Codec, compress
@@ -18,7 +18,7 @@ Header = tuple[str, bytes | str | None]
 Headers = Mapping[str, bytes | str | None] | Iterable[Header]
 
 
-def encode_batch(batch: ProducerBatch, codec: Codec, level: int | None, origin: Origin) -> EncodedBatch:
+def encode_batch(batch: ProducerBatch, codec: Codec, level: int | None, origin: Origin) -> memoryview:
     """Encode a closed batch; without a codec the bytes are the batch's own buffer."""
     size, data = batch.filled, batch.data
     (*_, last_offset_delta, base_timestamp, max_timestamp, _, _, _, count) = layout.BATCH_HEADER.unpack_from(data)
@@ -31,7 +31,7 @@ def encode_batch(batch: ProducerBatch, codec: Codec, level: int | None, origin: 
     layout.BATCH_HEADER.pack_into(data, 0, *start, last_offset_delta, base_timestamp, max_timestamp, *producer, count)
     crc = kernels.crc32c(memoryview(data)[layout.ATTRIBUTES_POSITION : size])
     data[layout.CRC_POSITION : layout.ATTRIBUTES_POSITION] = crc.to_bytes(4)
-    return EncodedBatch.of(data, size)
+    return memoryview(data)[:size]
 
 
 def as_bytes(content: object, what: str) -> bytes | None:

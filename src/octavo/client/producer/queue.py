@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.client.producer.batch import BatchLimits, ProducerBatch
+from octavo.client.producer.batch import ProducerBatch
 from octavo.client.producer.partitioner import StickyPartition
 from octavo.errors import TopicExistsError, UnknownTopicOrPartitionError, did_you_mean
 from octavo.format import sequence
@@ -24,7 +24,7 @@ from octavo.system.signals import Signal
 AUTO_CREATE = "auto.create.topics.enable"
 
 # Stands for "no open batch": nothing can be added to it.
-NO_BATCH = ProducerBatch("", -1, BatchLimits(61, 0.0), 0, lambda: None, Signal())
+NO_BATCH = ProducerBatch("", -1, 61, 0.0, 0, lambda: None, Signal())
 NO_BATCH.close()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo import kernels
-from octavo.client.producer.batch import BatchLimits, EncodedBatch, ProducerBatch
+from octavo.client.producer.batch import ProducerBatch
 from octavo.client.producer.encode import encode_batch, encode_headers, upper_bound
 from octavo.client.producer.parts import ProducerParts
 from octavo.client.producer.queue import PartitionQueue
@@ -28,7 +28,7 @@ from octavo.kernels.layout import BATCH_OVERHEAD, Refused
 
 
 class Sender:
-    """Appends the closed batches of a queue, in order. Callers of its methods hold the queue's lock."""
+    """Appends the closed batches of a queue, one by one. Callers of its methods hold the queue's lock."""
 
     def __init__(self, parts: ProducerParts) -> None:
         self._parts = parts
@@ -39,38 +39,17 @@ class Sender:
         self._clock = parts.environment.clock
         self._transaction = parts.transaction
 
-    def drain(self, queue: PartitionQueue, *, now: bool = False) -> None:
-        """Append what is closed, up to a batch that must wait for its retry (with `now`, none has to).
-
-        An interrupt leaves a batch where it is: it is tried again with its sequence, and a log that already has it
-        answers with its offsets. The queue runs the callbacks once its lock is free.
-        """
-        while queue.closed:
-            batch = queue.closed[0]
-            if not batch.is_settled:
-                if batch.retry_ms > self._clock.monotonic_ms() and not now:
-                    break
-                try:
-                    self._append(queue, batch)
-                except Exception as error:  # whatever it is, those waiting for the batch must get it
-                    self._fail(batch, error)
-                if not batch.is_settled:
-                    break
-            queue.finish(batch)
-
-    def _append(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
+    def append(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
         """Append a batch; afterwards it is done, or split, or waits for a retry."""
         if not queue.is_current:
-            self._fail(batch, UnknownTopicOrPartitionError(f"partition {queue.topic_partition} was deleted"))
+            self.fail(batch, UnknownTopicOrPartitionError(f"partition {queue.topic_partition} was deleted"))
             return
         count = batch.count
         if batch.encoded is None:
-            batch.encoded = self._encode(queue, batch)
+            self._encode(queue, batch)
         log = queue.log
         try:
-            data = batch.encoded.restore() if batch.was_handed_over else batch.encoded.view
-            batch.was_handed_over = True
-            result = log.append_as_leader(data, leader_epoch=log.leader_epoch, trusted=True)
+            result = log.append_as_leader(batch.restore(), leader_epoch=log.leader_epoch, trusted=True)
         except (RecordTooLargeError, RecordBatchTooLargeError) as error:
             if count > 1:
                 self._split(batch)
@@ -79,7 +58,7 @@ class Sender:
         except OutOfOrderSequenceError as error:
             self._begin_epoch(queue, batch, error)
         except InvalidProducerEpochError as error:
-            self._fail(batch, ProducerFencedError(str(error)) if self._transaction else error)
+            self.fail(batch, ProducerFencedError(str(error)) if self._transaction else error)
         except KafkaStorageError as error:  # the log may have the batch, so it is tried again with its sequence
             self._retry(queue, batch, error)
         except AppendRejected as error:
@@ -89,35 +68,33 @@ class Sender:
                 queue.advance_sequence(batch.base_sequence, count)
             batch.complete(result.first_offset, result.log_append_time)
 
-    def _encode(self, queue: PartitionQueue, batch: ProducerBatch) -> EncodedBatch:
+    def _encode(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
         records = batch.filled - BATCH_OVERHEAD
         origin = self._parts.origin(queue)
         batch.base_sequence = origin.base_sequence
         encoded = encode_batch(batch, self._codec, self._level, origin)
         if self._codec is not Codec.NONE:
-            self._ratios.update(batch.topic, (len(encoded.view) - BATCH_OVERHEAD) / records)
-        return encoded
+            self._ratios.update(batch.topic, (len(encoded) - BATCH_OVERHEAD) / records)
+        batch.header = bytes(encoded[:BATCH_OVERHEAD])
+        batch.encoded = encoded
 
     def _split(self, batch: ProducerBatch) -> None:
         """Split a batch that is too large for the topic."""
-        assert batch.encoded is not None
-        ratio = (len(batch.encoded.view) - BATCH_OVERHEAD) / (batch.filled - BATCH_OVERHEAD)
+        ratio = (len(batch.restore()) - BATCH_OVERHEAD) / (batch.filled - BATCH_OVERHEAD)
         if self._codec is not Codec.NONE:
             self._ratios.reset(batch.topic, ratio)
-        batch.encoded.restore()
         batch.split_into(_split_batch(batch, self._config.batch_size, self._parts.ratio(batch.topic)))
 
     def _begin_epoch(self, queue: PartitionQueue, batch: ProducerBatch, error: OutOfOrderSequenceError) -> None:
         """Continue in a new epoch, which may begin with any batch: the log has lost some, perhaps by a truncation."""
         if self._transaction is not None or batch.attempts:
-            self._fail(batch, error)
+            self.fail(batch, error)
             return
-        assert batch.encoded is not None
-        batch.encoded.restore()
+        batch.restore()
         batch.encoded = None
         self._identity.bump()
         batch.attempts += 1
-        self._append(queue, batch)
+        self.append(queue, batch)
 
     def _retry(self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError) -> None:
         """Let the batch wait; give up if no retry can help."""
@@ -132,16 +109,16 @@ class Sender:
         if expired:
             waited = f"could not be appended within delivery.timeout.ms, {config.delivery_timeout_ms}"
             where = f"{batch.topic}-{batch.partition}"
-            self._fail(batch, DeliveryTimeoutError(f"{where}: {waited}; the last error: {error}"))
+            self.fail(batch, DeliveryTimeoutError(f"{where}: {waited}; the last error: {error}"))
         else:
-            self._fail(batch, error)
+            self.fail(batch, error)
 
     def _refuse(self, batch: ProducerBatch, error: AppendRejected) -> None:
         """Fail a batch that the log refused, and name the partition, which the log does not know."""
         error.add_note(f"{batch.topic}-{batch.partition}")
-        self._fail(batch, error)
+        self.fail(batch, error)
 
-    def _fail(self, batch: ProducerBatch, error: Exception) -> None:
+    def fail(self, batch: ProducerBatch, error: Exception) -> None:
         """Fail a batch, after telling the transaction, so that it cannot be committed without the batch."""
         if self._transaction is not None:
             self._transaction.fail(error)
@@ -161,7 +138,7 @@ def _split_batch(batch: ProducerBatch, batch_size: int, ratio: float) -> list[tu
             continue
         write_limit = max(limit, upper_bound(key, value, headers))
         part = ProducerBatch(
-            batch.topic, batch.partition, BatchLimits(write_limit, ratio), batch.created_ms, batch.push, batch.completed
+            batch.topic, batch.partition, write_limit, ratio, batch.created_ms, batch.push, batch.completed
         )
         _append(part, timestamp, key, value, headers)
         parts.append((place, part))

@@ -12,7 +12,6 @@ from octavo.scanner.partition.snapshot import look_at, retrying
 from octavo.scanner.partition.transactions import read_transactions
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.reading.plan import ReadTask, plan_partition
-from octavo.scanner.reading.read import COLUMNS
 from octavo.scanner.reading.records import ConsumerRecord, read_records
 
 
@@ -36,4 +35,4 @@ def _plan(files: PartitionFiles, findings: ScanFindings) -> list[ReadTask]:
     transactions = read_transactions(snapshot)
     findings.take((*snapshot.notes, *transactions.notes))
     offsets = OffsetRange(snapshot.log_start_offset, snapshot.log_end_offset)
-    return plan_partition(snapshot, offsets, transactions.without_open(offsets.end), tuple(COLUMNS))
+    return plan_partition(snapshot, offsets, transactions.without_open(offsets.end))

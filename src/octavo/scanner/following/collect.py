@@ -59,7 +59,7 @@ class Collector(Generic[State]):
     def collect(self, limit: int) -> Collected:
         """The records that the partitions currently have, at most `limit`.
 
-        As in Kafka's FetchCollector an error ends the collecting; if something was collected before it, the next call
+        As in Kafka's FetchCollector, an error ends the call; if something was collected before it, the next call
         raises it.
         """
         collected = Collected()

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 from octavo.errors import OffsetOutOfRangeError
 from octavo.format.names import TopicPartition
 from octavo.scanner.findings import ScanFindings
-from octavo.scanner.lookup.bounds import Bounds, OffsetRange, resolve
+from octavo.scanner.lookup.bounds import OffsetRange, resolve
 from octavo.scanner.lookup.times import first_offset_from
 from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, relisted, retrying
 from octavo.scanner.partition.transactions import PartitionTransactions, read_transactions
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.root import Root
-from octavo.scanner.reading.plan import RecordFilter, plan_partition
-from octavo.scanner.reading.read import COLUMNS
+from octavo.scanner.reading.plan import ScanRequest, plan_partition
 from octavo.scanner.reading.records import ConsumerRecord, read_records
 from octavo.system.held_records import write_held
 
@@ -25,29 +24,19 @@ Reset = Literal["earliest", "latest", "none"]
 Value = TypeVar("Value")
 
 
-class Reading(NamedTuple):
-    """How partitions are read."""
-
-    bounds: Bounds
-    is_committed: bool
-    split_bytes: int
-    max_unpacked_bytes: int | None
-    reset: Reset
-    where: RecordFilter | None = None
-
-
 class Followed:
     """One partition of a consumer. `position` is the next offset to return; `seeks` counts how often a caller set it.
 
-    `take` does not move the position; `advance` does.
+    `take` does not move the position; `advance` does. `reset` says where to continue if the position is not in the log.
     """
 
-    def __init__(self, files: PartitionFiles, reading: Reading, findings: ScanFindings) -> None:
+    def __init__(self, files: PartitionFiles, request: ScanRequest, reset: Reset, findings: ScanFindings) -> None:
         self.is_paused = False
         self.seeks = 0
         self.position: int | None = None
         self._files = files
-        self._reading = reading
+        self._request = request
+        self._reset_to = reset
         self._findings = findings
         self._records: Iterator[ConsumerRecord] = iter(())
         self._next = -1  # the position at which `_records` continues; they are useless at any other
@@ -81,7 +70,7 @@ class Followed:
         return self._look(look)
 
     def first_from(self, timestamp: int) -> int | None:
-        """The offset of the first record of a time or later; None if there is none."""
+        """The offset of the first record with this time or a later one; None if there is none."""
 
         def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> int | None:
             offset = first_offset_from(snapshot, timestamp, self._findings.notes)
@@ -93,10 +82,10 @@ class Followed:
     def begin(self) -> int:
         """The position. Initially, it is the start of the scan, or its end with `latest`."""
         if self.position is None:
-            bounds = self._reading.bounds
+            bounds = self._request.bounds
 
             def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> int:
-                if self._reading.reset == "latest":
+                if self._reset_to == "latest":
                     return self._end_of(snapshot, transactions)
                 return min(resolve(bounds, snapshot, transactions).start, self._end_of(snapshot, transactions))
 
@@ -136,25 +125,23 @@ class Followed:
             start, end = position, self._end_of(snapshot, transactions)
             if not snapshot.log_start_offset <= start <= snapshot.log_end_offset:
                 start = self._reset(start, snapshot, end)
-            limits = self._reading.split_bytes, self._reading.max_unpacked_bytes
-            tasks = plan_partition(snapshot, OffsetRange(start, end), transactions, tuple(COLUMNS), *limits)
+            tasks = plan_partition(snapshot, OffsetRange(start, end), transactions, *self._request.limits)
             self.position, self._end = start, max(start, end)
-            wanted = [replace(task, where=self._reading.where) for task in tasks]
-            self._records = read_records(wanted, self._findings)
+            self._records = read_records(tasks, self._findings)
 
         self._look(look)
 
     def _reset(self, position: int, snapshot: PartitionSnapshot, end: int) -> int:
         start = snapshot.log_start_offset
-        if self._reading.reset == "none":
+        if self._reset_to == "none":
             raise OffsetOutOfRangeError(position, start, snapshot.log_end_offset)
-        resumed = start if self._reading.reset == "earliest" else end
+        resumed = start if self._reset_to == "earliest" else end
         sentence = f"offset {position} is out of range: the log holds {start} to {end}; reading from {resumed} on"
         self._findings.loss(snapshot.files.location, sentence)
         return resumed
 
     def _end_of(self, snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> int:
-        to_end = replace(self._reading.bounds, from_offset="earliest", from_timestamp=None)
+        to_end = replace(self._request.bounds, from_offset="earliest", from_timestamp=None)
         return max(resolve(to_end, snapshot, transactions).end, snapshot.log_start_offset)
 
     def _look(self, look: Callable[[PartitionSnapshot, PartitionTransactions | None], Value]) -> Value:
@@ -162,7 +149,7 @@ class Followed:
 
         def at(files: PartitionFiles) -> Value:
             snapshot = look_at(files)
-            return look(snapshot, read_transactions(snapshot) if self._reading.is_committed else None)
+            return look(snapshot, read_transactions(snapshot) if self._request.is_committed else None)
 
         self._files = relisted(replace(self._files, root=Root(self._files.root.location)))
         return retrying(self._files, at)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from octavo.errors import NoLogDirError
 from octavo.format.names import (
     BOOTSTRAP_CHECKPOINT,
+    BROKER_STORE,
     CLEAN_SHUTDOWN,
     COMMIT_STORE,
     LEADER_EPOCH_CHECKPOINT,
@@ -14,6 +15,8 @@ from octavo.format.names import (
     META_PROPERTIES,
     OFFSET_CHECKPOINTS,
     PARTITION_METADATA,
+    QUOTA_STORE,
+    SECURITY_STORE,
     TOPIC_STORE,
     KRaftSnapshot,
     SegmentFile,
@@ -22,7 +25,8 @@ from octavo.scanner.places.directory import Directory, partition_folder
 from octavo.scanner.places.location import Entry, Location
 
 _ROOT_FILES = {
-    META_PROPERTIES, CLEAN_SHUTDOWN, LOCK, BOOTSTRAP_CHECKPOINT, TOPIC_STORE, COMMIT_STORE, *OFFSET_CHECKPOINTS
+    META_PROPERTIES, CLEAN_SHUTDOWN, LOCK, BOOTSTRAP_CHECKPOINT, TOPIC_STORE, BROKER_STORE, QUOTA_STORE,
+    SECURITY_STORE, COMMIT_STORE, *OFFSET_CHECKPOINTS,
 }  # fmt: skip
 _PARTITION_FILES = {PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT}
 _MOST_LISTINGS = 100  # of folders below a wrong place: a home directory has thousands

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from octavo.format.indexes.offset_index import OffsetIndex
 from octavo.format.indexes.txn_index import AbortedTxn
-from octavo.scanner.lookup.bounds import OffsetRange
+from octavo.scanner.lookup.bounds import Bounds, OffsetRange
 from octavo.scanner.partition.index_files import read_offset_index
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 from octavo.scanner.places.location import Location, ReadableFile
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from octavo.scanner.partition.transactions import PartitionTransactions
 
 SPLIT_BYTES = 128 << 20
+IsolationLevel = Literal["read_uncommitted", "read_committed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,28 @@ class RecordFilter(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class ScanRequest:
+    """What to read from each partition, and how."""
+
+    bounds: Bounds
+    isolation_level: IsolationLevel
+    columns: tuple[str, ...]
+    split_bytes: int
+    max_unpacked_bytes: int | None
+    where: RecordFilter | None = None
+    text: bool = False
+
+    @property
+    def is_committed(self) -> bool:
+        return self.isolation_level == "read_committed"
+
+    @property
+    def limits(self) -> tuple[int, int | None, RecordFilter | None]:
+        """What `plan_partition` takes."""
+        return self.split_bytes, self.max_unpacked_bytes, self.where
+
+
+@dataclass(frozen=True, slots=True)
 class ReadTask:
     """Records of one partition, in offset order. Picklable."""
 
@@ -56,7 +79,6 @@ class ReadTask:
     end_offset: int  # exclusive
     ranges: tuple[SegmentRange, ...]
     aborted: tuple[AbortedTxn, ...]  # their records are left out; empty for read_uncommitted
-    columns: tuple[str, ...]
     # None: `aborted` is complete. Otherwise an index may be missing, and the log is searched, up to this offset at
     # most.
     replay_end: int | None = None
@@ -73,9 +95,9 @@ def plan_partition(
     snapshot: PartitionSnapshot,
     offsets: OffsetRange,
     transactions: PartitionTransactions | None,
-    columns: tuple[str, ...],
     split_bytes: int = SPLIT_BYTES,
     max_unpacked_bytes: int | None = None,
+    where: RecordFilter | None = None,
 ) -> list[ReadTask]:
     """The tasks for these offsets of a partition, each of about `split_bytes`; transactions are for read_committed."""
     if offsets.start >= offsets.end:
@@ -92,7 +114,7 @@ def plan_partition(
         left_out = tuple(aborted[slot] for slot in overlapping.tolist())
         replay_end = transactions.last_stable_offset if transactions and start < transactions.unindexed_below else None
         place = snapshot.files.location, *snapshot.topic_partition
-        tasks.append(ReadTask(*place, start, end, tuple(group), left_out, columns, replay_end, max_unpacked_bytes))
+        tasks.append(ReadTask(*place, start, end, tuple(group), left_out, replay_end, max_unpacked_bytes, where))
     return tasks
 
 

@@ -1,9 +1,9 @@
 """Columns that are lent to consumers and reused once nobody holds them.
 
-A reader of record batches may keep them for any time (a table keeps all), so the memory of a batch must not be refilled
-as long as it exists. New memory for each batch would be safe, but three to four times as expensive as memory already in
-use. So batches are made over views of the columns' arrays: Arrow's buffers keep the views alive, the pool has weak
-references to them, and columns whose views are all gone are free again.
+A reader of record batches may keep them as long as it likes (a table keeps all), so the memory of a batch must not be
+refilled as long as it exists. New memory for each batch would be safe, but three to four times as expensive as memory
+already in use. So batches are made over views of the columns' arrays: Arrow's buffers keep the views alive, the pool
+has weak references to them, and columns whose views are all gone are free again.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ _SPARKS = frozenset({"checkpointlocation", "inferschema", "mergeschema", "header
 
 
 def warn_of(options: Mapping[str, str], scope: Scope) -> None:
-    """Warn about options without effect: unknown ones, which Spark ignores silently, and those of another scope."""
+    """Warn about options that have no effect: unknown ones, which Spark silently ignores, and ones of another scope."""
     for name in sorted(options):
         known = _KNOWN.get(name.lower())
         if known is not None and known.scope not in ("both", scope):

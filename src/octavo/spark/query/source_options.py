@@ -22,8 +22,8 @@ from octavo.system.urls import local_path
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-    from octavo.scanner.api import IsolationLevel
     from octavo.scanner.findings import OnDamage
+    from octavo.scanner.reading.plan import IsolationLevel
 
 OnNoMatch = Literal["error", "latest"]
 

@@ -16,8 +16,8 @@ from octavo.scanner.findings import Note
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The tasks of a data source are not given an accumulator, so they make one of the same id. Spark's own count from 0 up,
-# and its special ones from -1 down.
+# The tasks of a data source are not given an accumulator, so they make one with the same id. Spark's own ids count up
+# from 0, and its special ones count down from -1.
 _ID = -0x0C7A70
 
 _Notes = frozenset[Note]
@@ -48,7 +48,7 @@ def collect_skipped(spark: SparkSession) -> None:
 def skipped(spark: SparkSession) -> list[Note]:
     """The damaged places that queries of this program skipped so far (`onDamage` = `skip`), each of them once.
 
-    A query's are complete when it has ended. Spark reports them only for a source that was registered by
+    The list is complete for a query that has ended. Spark reports them only for a source that was registered by
     `octavo.spark.register`, and for `octavo.spark.scan` and `scan_stream`.
     """
     if spark not in _collecting:

@@ -48,7 +48,6 @@ def _plan_range(part: PartitionRange, view: PartitionView, options: SourceOption
             view.snapshot if files is listed_first else look_at(files),
             offsets,
             view.transactions,
-            options.columns,
             options.splitting.partition_bytes,
             options.max_unpacked_bytes,
         ),
