@@ -12,7 +12,7 @@ from octavo.errors import ScanError
 from octavo.jobs.verify.finding import Severity
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
-from octavo.scanner.api import IsolationLevel
+from octavo.scanner.reading.plan import IsolationLevel
 from octavo.system.runner import InlineRunner
 from tests.attack.journal import Place, Promises, TopicState
 from tests.attack.works import TRANSACTIONAL_IDS

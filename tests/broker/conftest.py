@@ -1,4 +1,4 @@
-"""A broker in the test's process, over its own directory."""
+"""A broker in the test's process, over its own directory; and real ones beside ours, which several files share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 import octavo
 from octavo.broker.broker import Broker
+from tests.broker.acl_twin import AclTwin
+from tests.broker.group_twin import CONFIGS, TOPICS, Group, GroupTwin
 from tests.broker.raw import RawClient
 
 
@@ -28,3 +30,29 @@ def broker(logs: octavo.LogDir) -> Iterator[Broker]:
 def client(broker: Broker) -> Iterator[RawClient]:
     with RawClient(broker.address) as connected:
         yield connected
+
+
+@pytest.fixture(scope="package")
+def group_twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GroupTwin]:
+    with GroupTwin.started(tmp_path_factory.mktemp("groups"), TOPICS, CONFIGS) as both:
+        both.wait_for_coordinator()
+        yield both
+
+
+@pytest.fixture
+def group(group_twin: GroupTwin) -> Group:
+    """A group of this test's own."""
+    return Group(group_twin)
+
+
+@pytest.fixture(scope="package")
+def running_acl_twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AclTwin]:
+    with AclTwin.secured(tmp_path_factory.mktemp("acls")) as both:
+        yield both
+
+
+@pytest.fixture
+def acl_twin(running_acl_twin: AclTwin) -> AclTwin:
+    """Both brokers, without ACLs."""
+    running_acl_twin.delete_acls()
+    return running_acl_twin

@@ -1,4 +1,4 @@
-"""A client that does as it should, while others do not."""
+"""A client that behaves well while others do not."""
 
 from __future__ import annotations
 

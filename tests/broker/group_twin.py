@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-import octavo
-from octavo.broker.broker import Broker
-from octavo.config.table import BROKER_CONFIGS, SYNONYMS
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from tests.broker.raw import RawClient
 from tests.broker.twin import UNORDERED, Twin
-from tests.interop.broker import PROPERTIES
-from tests.interop.broker import Broker as KafkaBroker
 
 # Without a pause between two assignments, so that the answers do not depend on the time.
-CONFIGS = {**PROPERTIES, "group.consumer.assignment.interval.ms": "0", "group.consumer.max.size": "3"}
+CONFIGS = {"group.consumer.assignment.interval.ms": "0", "group.consumer.max.size": "3"}
 TOPICS = {"t": 2, "u": 1, "a1": 1, "a2": 1}
 NUMBERS = itertools.count()
 UUID = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -29,6 +21,7 @@ UUID = re.compile(r"[A-Za-z0-9_-]{22}")
 class GroupTwin(Twin):
     """Compares sentences too, and ignores random ids and the order in which Java's maps list things."""
 
+    masked = (Twin.masked - {"errorMessage"}) | {"clientHost"}
     unordered = frozenset(UNORDERED | {"topicPartitions", "members", "subscribedTopicNames"})
 
     def _shown(self, value: Any, ids: dict[str, bytes | str]) -> Any:
@@ -70,21 +63,3 @@ class Group:
             while (answer := client.ask(apis.CONSUMER_GROUP_DESCRIBE, 1, body)) is not None:
                 if answer["groups"][0]["groupEpoch"] == epoch:
                     return
-
-
-@contextmanager
-def group_twins(folder: Path) -> Iterator[GroupTwin]:
-    """Both brokers, running, with the same topics."""
-    real = KafkaBroker(folder / "kafka", CONFIGS)
-    real.start()
-    configs = {name: value for name, value in CONFIGS.items() if name in {**BROKER_CONFIGS, **SYNONYMS}}
-    with octavo.LogDir(folder / "ours", configs=configs, create=True) as logs, Broker(logs) as ours:
-        both = GroupTwin(("localhost", real.port), ours.address)
-        for topic, partitions in TOPICS.items():
-            wanted = {"name": topic, "numPartitions": partitions, "replicationFactor": 1}
-            both.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
-        both.masked = (both.masked - {"errorMessage"}) | {"clientHost"}
-        both.learn_ids(TOPICS)
-        both.wait_for_coordinator()
-        yield both
-    real.kill()

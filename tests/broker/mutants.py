@@ -18,12 +18,12 @@ from tests.fuzz.mutations import mutated
 _LENGTH = struct.Struct(">i")
 _PROBE_ID = 0x7ABCDEF0
 _PROBE = request_frame(API_VERSIONS, 0, encode(API_VERSIONS.request, 0, {}), correlation_id=_PROBE_ID)
-_WAIT_SECONDS = 0.05  # an answer that takes longer waits for records or members: that is a connection's right
+_WAIT_SECONDS = 0.05  # an answer that takes longer may rightly wait for records or members
 _SEEDS_OF_EACH = 4
 
 
 class Mutants:
-    """One connection after another to one listener; `user` logs in first. `outcomes` counts what became of frames."""
+    """One connection after another to one listener; `user` logs in first. `outcomes` counts what happened to frames."""
 
     def __init__(self, address: tuple[str, int], seed: int, topic_ids: Sequence[bytes], *, user: str | None) -> None:
         self._address = address

@@ -32,7 +32,7 @@ WORDS_OF: Mapping[str, Sequence[str]] = {
     "value": ("1000", "compact", "", "x"),
     "subscribedTopicRegex": ("t.*", "(", "x{1000}"),
 }
-# Small, so that no request waits long, makes many partitions or asks for many hashes.
+# Small, so that no request waits long, creates many partitions or asks for many hashes.
 NUMBERS_OF: Mapping[str, Sequence[int]] = {
     "maxWaitMs": (0, 1),
     "timeoutMs": (1, 100),

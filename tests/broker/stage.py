@@ -71,7 +71,7 @@ class _Side:
                 self.send(ask)
                 continue
             ask.learn(self.memory, answer)
-            answers[actor] = self.show(self.memory, answer)
+            answers[actor] = answer
         return answers
 
 
@@ -121,7 +121,11 @@ class Stage:
             if is_same and (needs_answer is None or needs_answer in answers[0]) and now - quiet_since > QUIET_SECONDS:
                 break
             time.sleep(0.001)
-        real, ours = answers
+        # Shown only now: one answer may name a member that learns its id from another one.
+        real, ours = (
+            {actor: side.show(side.memory, answer) for actor, answer in known.items()}
+            for side, known in zip(self._sides, answers, strict=True)
+        )
         told = "\n".join(self._told)
         assert ours == real, f"{told}\nreal {real}\nours {ours}"
         self._told.append(f"    {ours}")

@@ -3,103 +3,24 @@
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import octavo
-from octavo.broker.broker import Broker
 from octavo.broker.security.acls import CLUSTER_NAME, Operation, PatternType, Permission, ResourceType
 from octavo.broker.security.scram import ScramCredential, ScramMechanism
 from octavo.broker.security.store import SecurityStore
-from octavo.config.table import BROKER_CONFIGS, SYNONYMS
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from octavo.format.protocol.apis import Api
-from tests.broker.logins import SASL_CONFIGS
+from tests.broker.acl_twin import ALL_ACLS, SECURITY, AclTwin, acl
 from tests.broker.raw import RawClient
 from tests.broker.requests import batch, produced
-from tests.broker.twin import NO_ID, Twin
-from tests.interop.broker import PROPERTIES, free_ports
+from tests.broker.twin import NO_ID
 from tests.interop.broker import Broker as KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
-
-SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
-SECURITY = {
-    **SASL_CONFIGS,
-    "listener.name.sasl_plaintext.scram-sha-256.sasl.jaas.config": SCRAM_MODULE,
-    "listener.name.sasl_plaintext.scram-sha-512.sasl.jaas.config": SCRAM_MODULE,
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super.users": "User:admin;User:ANONYMOUS",
-}
-TOPICS = {"t": 1, "orders": 1, "orders.eu": 1}
-ALL_ACLS = {"resourceTypeFilter": 1, "resourceNameFilter": None, "patternTypeFilter": 1, "principalFilter": None,
-            "hostFilter": None, "operation": 1, "permissionType": 1}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
-    folder = tmp_path_factory.mktemp("acls")
-    plain, sasl, controller = free_ports(3)
-    addresses = {
-        "listeners": f"PLAINTEXT://localhost:{plain},SASL_PLAINTEXT://localhost:{sasl},"
-        f"CONTROLLER://localhost:{controller}",
-        "controller.quorum.bootstrap.servers": f"localhost:{controller}",
-        "inter.broker.listener.name": "PLAINTEXT",
-        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT",
-    }
-    real = KafkaBroker(folder / "kafka", {**SECURITY, **addresses})
-    real.start()
-    shared = {name: value for name, value in PROPERTIES.items() if name in {**BROKER_CONFIGS, **SYNONYMS}}
-    listen = "SASL_PLAINTEXT://127.0.0.1:0"
-    with Broker(folder / "ours", listen=listen, configs={**shared, **SECURITY}) as ours:
-        both = Twin(("localhost", sasl), ours.address)
-        both.user = "admin"
-        for topic, partitions in TOPICS.items():
-            wanted = {"name": topic, "numPartitions": partitions, "replicationFactor": 1}
-            both.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
-        both.learn_ids(TOPICS)
-        both.wait_for_producer_ids()
-        both.ask(apis.PRODUCE, 9, produced("t", 0, batch("x")))
-        yield both
-    real.kill()
-
-
-@pytest.fixture(autouse=True)
-def _without_acls(twin: Twin) -> None:
-    twin.user = "admin"
-    twin.ask(apis.DELETE_ACLS, 3, {"filters": [ALL_ACLS]})
-    settle(twin)
-
-
-def acl(kind: int, name: str, operation: int, **fields: object) -> Row:
-    return {
-        "resourceType": kind, "resourceName": name, "resourcePatternType": PatternType.LITERAL,
-        "principal": "User:alice", "host": "*", "operation": operation, "permissionType": Permission.ALLOW, **fields,
-    }  # fmt: skip
-
-
-def add(twin: Twin, *acls: Row) -> None:
-    twin.user = "admin"
-    twin.ask(apis.CREATE_ACLS, 3, {"creations": list(acls)})
-    settle(twin)
-
-
-def settle(twin: Twin) -> None:
-    """Wait for the real broker, whose authorizer learns of ACLs from its metadata log."""
-    end = time.monotonic() + 20
-    while True:
-        try:
-            twin.ask(apis.DESCRIBE_ACLS, 3, ALL_ACLS)
-            return
-        except AssertionError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.05)
-
 
 ON_TOPICS: list[tuple[Api, int, Row]] = [
     (apis.PRODUCE, 9, produced("t", 0, batch("x"))),
@@ -138,10 +59,23 @@ ON_CLUSTERS: list[tuple[Api, int, Row]] = [
     (apis.DESCRIBE_LOG_DIRS, 4, {"topics": []}),
     (apis.ELECT_LEADERS, 2, {"electionType": 0, "timeoutMs": 1000,
                              "topicPartitions": [{"topic": "t", "partitions": [0]}]}),
+    (apis.ALTER_PARTITION_REASSIGNMENTS, 1, {"topics": [{"name": "t", "partitions": [
+        {"partitionIndex": 0, "replicas": [1]}]}]}),
+    (apis.LIST_PARTITION_REASSIGNMENTS, 0, {"topics": None}),
+    (apis.ALTER_REPLICA_LOG_DIRS, 2, {"dirs": [{"path": "/x", "topics": [{"name": "t", "partitions": [0]}]}]}),
+    (apis.DESCRIBE_QUORUM, 2, {"topics": [{"topicName": "t", "partitions": [{"partitionIndex": 0}]}]}),
+    (apis.DESCRIBE_QUORUM, 1, {"topics": [{"topicName": "t", "partitions": [{"partitionIndex": 0}]}]}),
     (apis.LIST_CONFIG_RESOURCES, 1, {"resourceTypes": [16]}),
     (apis.DESCRIBE_CONFIGS, 4, {"resources": [{"resourceType": 4, "resourceName": "1",
                                                "configurationKeys": ["num.partitions"]}]}),
+    *((apis.INCREMENTAL_ALTER_CONFIGS, 1, {"validateOnly": True, "resources": [{"resourceType": 4, "resourceName": "1",
+        "configs": [{"name": name, "configOperation": 0, "value": "1"}]}]})
+      for name in ("log.cleaner.backoff.ms", "num.partitions", "min.insync.replicas")),
+    (apis.ALTER_CONFIGS, 2, {"validateOnly": True, "resources": [{"resourceType": 4, "resourceName": "",
+        "configs": []}]}),
     (apis.DESCRIBE_CLIENT_QUOTAS, 1, {"components": [{"entityType": "user", "matchType": 2, "match": None}]}),
+    (apis.ALTER_CLIENT_QUOTAS, 1, {"entries": [
+        {"entity": [{"entityType": "user", "entityName": "alice"}], "ops": []}]}),
     (apis.DESCRIBE_ACLS, 3, ALL_ACLS),
     (apis.CREATE_ACLS, 3, {"creations": [acl(2, "t", 3)]}),
     (apis.DELETE_ACLS, 3, {"filters": [{**ALL_ACLS, "principalFilter": "User:nobody"}]}),
@@ -150,31 +84,31 @@ ON_CLUSTERS: list[tuple[Api, int, Row]] = [
 ]  # fmt: skip
 
 
-def ask_all(twin: Twin) -> None:
-    twin.user = "alice"
+def ask_all(acl_twin: AclTwin) -> None:
+    acl_twin.user = "alice"
     for api, version, body in ON_TOPICS + ON_CLUSTERS:
-        twin.ask(api, version, body)
+        acl_twin.ask(api, version, body)
 
 
-def test_without_acls_nothing_is_allowed(twin: Twin) -> None:
-    ask_all(twin)
+def test_without_acls_nothing_is_allowed(acl_twin: AclTwin) -> None:
+    ask_all(acl_twin)
 
 
 @pytest.mark.parametrize("operation", [operation for operation in Operation if operation != Operation.ANY])
-def test_what_an_operation_on_a_topic_allows(twin: Twin, operation: Operation) -> None:
-    add(twin, acl(ResourceType.TOPIC, "t", operation), acl(ResourceType.TOPIC, "absent", operation),
+def test_what_an_operation_on_a_topic_allows(acl_twin: AclTwin, operation: Operation) -> None:
+    acl_twin.add(acl(ResourceType.TOPIC, "t", operation), acl(ResourceType.TOPIC, "absent", operation),
         acl(ResourceType.TOPIC, "new", operation))  # fmt: skip
-    ask_all(twin)
+    ask_all(acl_twin)
 
 
 @pytest.mark.parametrize("operation", [operation for operation in Operation if operation != Operation.ANY])
-def test_what_an_operation_on_the_cluster_allows(twin: Twin, operation: Operation) -> None:
-    add(twin, acl(ResourceType.CLUSTER, CLUSTER_NAME, operation))
-    ask_all(twin)
+def test_what_an_operation_on_the_cluster_allows(acl_twin: AclTwin, operation: Operation) -> None:
+    acl_twin.add(acl(ResourceType.CLUSTER, CLUSTER_NAME, operation))
+    ask_all(acl_twin)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_random_acls(twin: Twin, seed: int) -> None:
+def test_random_acls(acl_twin: AclTwin, seed: int) -> None:
     choose = random.Random(seed)
     patterns = [("orders", 3), ("orders", 4), ("ord", 4), ("*", 3), ("orders.eu", 3), ("t", 3), ("o", 4), ("x", 4)]
 
@@ -190,33 +124,32 @@ def test_random_acls(twin: Twin, seed: int) -> None:
             permissionType=choose.choice([Permission.ALLOW, Permission.ALLOW, Permission.DENY]),
         )  # fmt: skip
 
-    add(twin, *(one() for _ in range(choose.randrange(1, 12))))
-    for twin.user in ("alice", "bob"):
-        twin.ask(*ON_TOPICS[6])
-        twin.ask(*ON_TOPICS[-1])
-    twin.user = "admin"
+    acl_twin.add(*(one() for _ in range(choose.randrange(1, 12))))
+    for acl_twin.user in ("alice", "bob"):
+        acl_twin.ask(*ON_TOPICS[6])
+        acl_twin.ask(*ON_TOPICS[-1])
+    acl_twin.user = "admin"
     for field, value in (("resourceNameFilter", "orders.eu"), ("principalFilter", "User:*"), ("operation", 3)):
         for pattern in (1, 2, 3, 4):
-            twin.ask(apis.DESCRIBE_ACLS, 3, {**ALL_ACLS, "patternTypeFilter": pattern, field: value})
-    twin.ask(
+            acl_twin.ask(apis.DESCRIBE_ACLS, 3, {**ALL_ACLS, "patternTypeFilter": pattern, field: value})
+    acl_twin.ask(
         apis.DELETE_ACLS, 2, {"filters": [{**ALL_ACLS, "patternTypeFilter": 2, "resourceNameFilter": "orders.eu"}]}
     )
-    settle(twin)
-    twin.ask(apis.DESCRIBE_ACLS, 1, ALL_ACLS)
+    acl_twin.settle()
+    acl_twin.ask(apis.DESCRIBE_ACLS, 1, ALL_ACLS)
 
 
-def test_acls_that_cannot_be(twin: Twin) -> None:
+def test_acls_that_cannot_be(acl_twin: AclTwin) -> None:
     good = acl(2, "t", 3)
     for wrong in ({"resourceName": ""}, {"principal": "alice"}, {"resourceType": 4}):
-        twin.ask(apis.CREATE_ACLS, 3, {"creations": [{**good, **wrong}, good]})
+        acl_twin.ask(apis.CREATE_ACLS, 3, {"creations": [{**good, **wrong}, good]})
 
 
-def test_users(twin: Twin) -> None:
+def test_users(acl_twin: AclTwin) -> None:
     def alter(*upsertions: Row, deletions: tuple[Row, ...] = ()) -> None:
         body = {"deletions": list(deletions), "upsertions": list(upsertions)}
-        twin.ask(apis.ALTER_USER_SCRAM_CREDENTIALS, 0, body)
-        time.sleep(0.2)
-        twin.ask(apis.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, {"users": None})
+        acl_twin.ask(apis.ALTER_USER_SCRAM_CREDENTIALS, 0, body)
+        acl_twin.eventually(apis.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, {"users": None})
 
     carol = {"name": "carol", "mechanism": 1, "iterations": 4096, "salt": b"salt", "saltedPassword": b"p" * 32}
     alter(carol)
@@ -228,7 +161,7 @@ def test_users(twin: Twin) -> None:
     alter({**carol, "mechanism": 2, "iterations": 8192})
     alter(deletions=({"name": "nobody", "mechanism": 1},))
     asked = [{"name": "carol"}, {"name": "carol"}, {"name": "nobody"}, {"name": "dave"}]
-    twin.ask(apis.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, {"users": asked})
+    acl_twin.ask(apis.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, {"users": asked})
     alter({**carol, "mechanism": 2}, {**carol, "mechanism": 1})
     alter(carol, deletions=({"name": "carol", "mechanism": 2},))
     alter(deletions=({"name": "carol", "mechanism": 1}, {"name": "carol", "mechanism": 2}))
@@ -236,14 +169,14 @@ def test_users(twin: Twin) -> None:
     alter(deletions=({"name": "carol", "mechanism": 2},))
 
 
-def test_requests_before_and_after_a_login(twin: Twin) -> None:
-    twin.user = None
-    twin.ask(apis.METADATA, 12, {"topics": None})
-    twin.ask(apis.SASL_HANDSHAKE, 1, {"mechanism": "OAUTHBEARER"})
-    twin.ask(apis.SASL_HANDSHAKE, 0, {"mechanism": "PLAIN"})
-    twin.user = "bob"
-    twin.ask(apis.SASL_HANDSHAKE, 1, {"mechanism": "PLAIN"})
-    twin.ask(apis.SASL_AUTHENTICATE, 2, {"authBytes": b""})
+def test_requests_before_and_after_a_login(acl_twin: AclTwin) -> None:
+    acl_twin.user = None
+    acl_twin.ask(apis.METADATA, 12, {"topics": None})
+    acl_twin.ask(apis.SASL_HANDSHAKE, 1, {"mechanism": "OAUTHBEARER"})
+    acl_twin.ask(apis.SASL_HANDSHAKE, 0, {"mechanism": "PLAIN"})
+    acl_twin.user = "bob"
+    acl_twin.ask(apis.SASL_HANDSHAKE, 1, {"mechanism": "PLAIN"})
+    acl_twin.ask(apis.SASL_AUTHENTICATE, 2, {"authBytes": b""})
 
 
 def test_a_directory_that_kafka_served_keeps_its_users_and_acls(tmp_path: Path) -> None:

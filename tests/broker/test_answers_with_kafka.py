@@ -9,38 +9,21 @@ from typing import Any
 
 import pytest
 
-import octavo
-from octavo.broker.broker import Broker
-from octavo.config.table import BROKER_CONFIGS, SYNONYMS
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from octavo.format.protocol.apis import APIS, Api
 from tests.broker.requests import TIME_MS, batch, produced
 from tests.broker.twin import NO_ID, Twin
-from tests.interop.broker import PROPERTIES
-from tests.interop.broker import Broker as KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
-    folder = tmp_path_factory.mktemp("twin")
-    real = KafkaBroker(folder / "kafka")
-    real.start()
-    configs = {name: value for name, value in PROPERTIES.items() if name in {**BROKER_CONFIGS, **SYNONYMS}}
-    with octavo.LogDir(folder / "ours", configs=configs, create=True) as logs, Broker(logs) as ours:
-        both = Twin(("localhost", real.port), ours.address)
-        topics = {"t": 2, "timed": 1, "empty": 1}
-        for topic, partitions in topics.items():
-            wanted = {"name": topic, "numPartitions": partitions, "replicationFactor": 1}
-            both.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
-        both.learn_ids(topics)
-        both.wait_for_producer_ids()
+    with Twin.started(tmp_path_factory.mktemp("twin"), {"t": 2, "timed": 1, "empty": 1}) as both:
         for number in range(3):
             both.ask(apis.PRODUCE, 9, produced("t", 0, batch(f"{number}", TIME_MS + number)))
         yield both
-    real.kill()
 
 
 @pytest.mark.parametrize("version", list(apis.PRODUCE.versions))
@@ -151,10 +134,19 @@ def test_create_topics(twin: Twin, version: int) -> None:
 @pytest.mark.parametrize("version", list(apis.DELETE_TOPICS.versions))
 def test_delete_topics(twin: Twin, version: int) -> None:
     if version < 6:
-        twin.ask(apis.DELETE_TOPICS, version, {"topicNames": ["nowhere"], "timeoutMs": 5000})
+        for names in (["nowhere"], ["t", "t"], ["nowhere"] * 3):
+            twin.ask(apis.DELETE_TOPICS, version, {"topicNames": names, "timeoutMs": 5000})
     else:
-        for row in ({"name": "nowhere"}, {"name": None, "topicId": NO_ID}, {"name": "t", "topicId": "id of t"}):
-            twin.ask(apis.DELETE_TOPICS, version, {"topics": [row], "timeoutMs": 5000})
+        by_name, by_id = {"name": "t"}, {"name": None, "topicId": "id of t"}
+        for rows in (
+            [{"name": "nowhere"}],
+            [{"name": None, "topicId": NO_ID}],
+            [{"name": "t", "topicId": "id of t"}],
+            [by_name, by_name],
+            [by_id, by_id],
+            [by_name, by_id],
+        ):
+            twin.ask(apis.DELETE_TOPICS, version, {"topics": rows, "timeoutMs": 5000})
 
 
 @pytest.mark.parametrize("version", list(apis.CREATE_PARTITIONS.versions))
@@ -224,6 +216,37 @@ def test_elect_leaders(twin: Twin, version: int) -> None:
         twin.ask(apis.ELECT_LEADERS, version, {"topicPartitions": wanted, "timeoutMs": 5000})
 
 
+@pytest.mark.parametrize("version", list(apis.ALTER_PARTITION_REASSIGNMENTS.versions))
+def test_alter_partition_reassignments(twin: Twin, version: int) -> None:
+    def ask(*topics: tuple[str, int, list[int] | None], **fields: Any) -> None:
+        rows = [
+            {"name": topic, "partitions": [{"partitionIndex": partition, "replicas": replicas}]}
+            for topic, partition, replicas in topics
+        ]
+        twin.ask(apis.ALTER_PARTITION_REASSIGNMENTS, version, {"topics": rows, **fields})
+
+    for replicas in ([1], None, [], [7], [1, 1], [-1], [1, 7]):
+        ask(("t", 0, replicas))
+        ask(("t", 9, replicas), ("nowhere", 0, replicas), ("t", 0, replicas))
+    if version >= 1:
+        ask(("t", 0, [1]), ("t", 1, [1, 7]), allowReplicationFactorChange=False)
+
+
+def test_list_partition_reassignments(twin: Twin) -> None:
+    for topics in (None, [], [{"name": name, "partitionIndexes": [0, 9]} for name in ("t", "nowhere")]):
+        twin.ask(apis.LIST_PARTITION_REASSIGNMENTS, 0, {"topics": topics})
+
+
+@pytest.mark.parametrize("version", list(apis.DESCRIBE_QUORUM.versions))
+def test_describe_quorum(twin: Twin, version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    of_the_metadata_log = {"highWatermark", "logEndOffset", "lastFetchTimestamp", "lastCaughtUpTimestamp"}
+    monkeypatch.setattr(twin, "masked", twin.masked | of_the_metadata_log)
+    quorum = "__cluster_metadata"
+    for asked in ([(quorum, 0)], [(quorum, 1)], [("t", 0)], [(quorum, 0), ("t", 0)], [(quorum, 0), (quorum, 0)], []):
+        topics = [{"topicName": topic, "partitions": [{"partitionIndex": partition}]} for topic, partition in asked]
+        twin.ask(apis.DESCRIBE_QUORUM, version, {"topics": topics})
+
+
 @pytest.mark.parametrize("version", list(apis.INCREMENTAL_ALTER_CONFIGS.versions))
 def test_incremental_alter_configs(twin: Twin, version: int) -> None:
     for topic, name, operation, value in (
@@ -268,6 +291,23 @@ def test_describe_configs(twin: Twin, version: int) -> None:
 def test_describe_log_dirs(twin: Twin, version: int) -> None:
     for topics in ([{"topic": "t", "partitions": [0, 9]}], [{"topic": "nowhere", "partitions": [0]}], []):
         twin.ask(apis.DESCRIBE_LOG_DIRS, version, {"topics": topics})
+
+
+@pytest.mark.parametrize("version", list(apis.ALTER_REPLICA_LOG_DIRS.versions))
+def test_alter_replica_log_dirs(twin: Twin, version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(twin, "unordered", twin.unordered | {"partitions"})
+
+    def ask(*dirs: tuple[str, str, list[int]]) -> None:
+        rows = [{"path": path, "topics": [{"name": topic, "partitions": numbers}]} for path, topic, numbers in dirs]
+        twin.ask(apis.ALTER_REPLICA_LOG_DIRS, version, {"dirs": rows})
+
+    twin.ask(apis.DESCRIBE_LOG_DIRS, 4, {"topics": []})
+    twin.learn_path("the log directory")
+    for path in ("id of the log directory", "/no/such", "relative"):
+        for topic in ("t", "nowhere", "", "t" * 220):
+            ask((path, topic, [0, 1, 9]))
+    ask()
+    ask(("/no/such", "t", [0, 1]), ("id of the log directory", "t", [1, 1]))
 
 
 def test_describe_producers(twin: Twin) -> None:

@@ -42,7 +42,7 @@ def test_a_topic_is_made_when_it_is_first_asked_for(servers: Servers, logs: octa
 
 
 def test_a_waiting_consumer_gets_what_a_producer_in_process_sends(servers: Servers, logs: octavo.LogDir) -> None:
-    """It gets them without waiting for fetch.wait.max.ms: an append on any thread wakes it."""
+    """Without waiting for fetch.wait.max.ms: an append on any thread wakes it."""
     logs.create_topic("t", 1)
     is_waiting = threading.Event()
 

@@ -33,7 +33,7 @@ class Member:
         self.assigned: dict[bytes, list[int]] = {}
 
     def beat(self, client: RawClient) -> Member:
-        """Send all that a member can say, so that the answer has all too."""
+        """Send every field that a member can send, so that the answer is complete too."""
         rows = [{"topicId": topic_id, "partitions": numbers} for topic_id, numbers in self.assigned.items()]
         body = {
             "groupId": "g",

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
-from tests.broker.group_twin import Group, GroupTwin, group_twins
+from tests.broker.group_requests import committing, leaving
+from tests.broker.group_twin import Group, GroupTwin
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
-
-
-@pytest.fixture(scope="module")
-def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GroupTwin]:
-    with group_twins(tmp_path_factory.mktemp("groups")) as both:
-        yield both
-
-
-@pytest.fixture
-def group(twin: GroupTwin) -> Group:
-    return Group(twin)
 
 
 def test_partitions_move_from_one_member_to_another(group: Group) -> None:
@@ -93,9 +81,9 @@ def test_expressions(group: Group) -> None:
     group.described()
 
 
-def test_bad_expressions(group: Group, twin: GroupTwin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_expressions(group: Group, group_twin: GroupTwin, monkeypatch: pytest.MonkeyPatch) -> None:
     """RE2 describes them in other words than RE2/J."""
-    monkeypatch.setattr(twin, "masked", twin.masked | {"errorMessage"})
+    monkeypatch.setattr(group_twin, "masked", group_twin.masked | {"errorMessage"})
     for regex in ("(", "a**", "(?=a)", "[z-a]"):
         answer = group.join("m3", subscribedTopicRegex=regex, subscribedTopicNames=None)
         assert answer["errorCode"] == 128
@@ -126,13 +114,13 @@ def test_refusals(group: Group) -> None:
     group.described(version=0)
 
 
-def test_groups_that_cannot_be_described(twin: GroupTwin) -> None:
+def test_groups_that_cannot_be_described(group_twin: GroupTwin) -> None:
     for version in (0, 1):
         body = {"groupIds": ["", "nobody"], "includeAuthorizedOperations": True}
-        twin.ask(apis.CONSUMER_GROUP_DESCRIBE, version, body)
+        group_twin.ask(apis.CONSUMER_GROUP_DESCRIBE, version, body)
 
 
-def test_commits(group: Group, twin: GroupTwin) -> None:
+def test_commits(group: Group, group_twin: GroupTwin) -> None:
     def commit(member_id: str, epoch: int, *numbers: int, version: int = 9) -> None:
         rows = [{"partitionIndex": number, "committedOffset": 0, "committedMetadata": ""} for number in numbers]
         body = {
@@ -141,11 +129,11 @@ def test_commits(group: Group, twin: GroupTwin) -> None:
             "generationIdOrMemberEpoch": epoch,
             "topics": [{"name": "t", "partitions": rows}],
         }
-        twin.ask(apis.OFFSET_COMMIT, version, body)
+        group_twin.ask(apis.OFFSET_COMMIT, version, body)
 
     def fetch(member_id: str | None, epoch: int) -> None:
         wanted = {"groupId": group.group_id, "memberId": member_id, "memberEpoch": epoch, "topics": None}
-        twin.ask(apis.OFFSET_FETCH, 9, {"groups": [wanted], "requireStable": False})
+        group_twin.ask(apis.OFFSET_FETCH, 9, {"groups": [wanted], "requireStable": False})
 
     group.join("m1", "t")
     group.join("m2", "t")
@@ -161,20 +149,39 @@ def test_commits(group: Group, twin: GroupTwin) -> None:
     fetch(None, -1)
 
 
-def test_other_requests_about_consumer_groups(group: Group, twin: GroupTwin) -> None:
+@pytest.mark.parametrize("version", [0, 2, 5])
+def test_members_leave_by_the_request_of_classic_groups(group: Group, group_twin: GroupTwin, version: int) -> None:
+    group.join("m1", "t")
+    group.join("m2", "t")
+    for member in ("m9", "m1"):
+        row = {"memberId": member, "groupInstanceId": None}
+        group_twin.ask(apis.LEAVE_GROUP, version, leaving(group.group_id, version, row))
+    group.described()
+
+
+def test_heartbeats_to_a_classic_group(group: Group, group_twin: GroupTwin) -> None:
+    group_twin.ask(apis.OFFSET_COMMIT, 8, committing(group.group_id, {"name": "t"}, {}))
+    for epoch in (-3, -2, -1, 1):
+        group.send("m", epoch)
+        group.send("m", epoch, serverAssignor="no such")
+    group.send("m", -2, instanceId="i")
+    group.send("m", 0, {}, subscribedTopicNames=["t"])
+
+
+def test_other_requests_about_consumer_groups(group: Group, group_twin: GroupTwin) -> None:
     group.join("m1", "t")
     named = [group.group_id]
-    twin.ask(apis.DELETE_GROUPS, 2, {"groupsNames": named})
-    twin.ask(apis.DESCRIBE_GROUPS, 6, {"groups": named, "includeAuthorizedOperations": False})
-    twin.ask(apis.DESCRIBE_GROUPS, 5, {"groups": named, "includeAuthorizedOperations": False})
+    group_twin.ask(apis.DELETE_GROUPS, 2, {"groupsNames": named})
+    group_twin.ask(apis.DESCRIBE_GROUPS, 6, {"groups": named, "includeAuthorizedOperations": False})
+    group_twin.ask(apis.DESCRIBE_GROUPS, 5, {"groups": named, "includeAuthorizedOperations": False})
     deleted = [{"name": "t", "partitions": [{"partitionIndex": 0}]}]
-    twin.ask(apis.OFFSET_DELETE, 0, {"groupId": group.group_id, "topics": deleted})
+    group_twin.ask(apis.OFFSET_DELETE, 0, {"groupId": group.group_id, "topics": deleted})
     heartbeat = {"groupId": group.group_id, "generationId": 2, "memberId": "m9"}
-    twin.ask(apis.HEARTBEAT, 4, heartbeat)
-    twin.ask(apis.HEARTBEAT, 4, {**heartbeat, "memberId": "m1"})
+    group_twin.ask(apis.HEARTBEAT, 4, heartbeat)
+    group_twin.ask(apis.HEARTBEAT, 4, {**heartbeat, "memberId": "m1"})
     member = {"memberId": "m9", "groupInstanceId": None}
-    twin.ask(apis.LEAVE_GROUP, 5, {"groupId": group.group_id, "members": [member]})
+    group_twin.ask(apis.LEAVE_GROUP, 5, {"groupId": group.group_id, "members": [member]})
     group.send("m1", -1)
-    twin.ask(apis.LIST_GROUPS, 5, {"statesFilter": ["empty"], "typesFilter": ["Consumer"]})
-    twin.ask(apis.DELETE_GROUPS, 2, {"groupsNames": named})
+    group_twin.ask(apis.LIST_GROUPS, 5, {"statesFilter": ["empty"], "typesFilter": ["Consumer"]})
+    group_twin.ask(apis.DELETE_GROUPS, 2, {"groupsNames": named})
     group.described()

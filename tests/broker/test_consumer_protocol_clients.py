@@ -171,7 +171,7 @@ def test_three_kinds_of_members(servers: Servers, logs: octavo.LogDir, join: Cal
 
 
 def test_members_outlive_the_broker(tmp_path: Path) -> None:
-    """Those on the network; the ones in the process ended with it, and their partitions are free."""
+    """Members on the network outlive it; those in its process end with it, and their partitions are free."""
     folder = tmp_path / "again"
     reading = Reading()
     with octavo.LogDir(folder, create=True, configs=CONFIGS) as logs:

@@ -58,14 +58,14 @@ def patient(client: socket.socket) -> None:
 
 
 def hasty(client: socket.socket) -> None:
-    """Asks, and hangs up at once, without a word."""
+    """Asks, and hangs up at once."""
     client.sendall(METADATA_FRAME * 10)
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     client.close()
 
 
 def half_closed(client: socket.socket) -> None:
-    """Asks, and closes its own half only."""
+    """Asks, and closes only its own half of the connection."""
     client.sendall(fetch_frame(600_000, 16))
     client.shutdown(socket.SHUT_WR)
 

@@ -12,7 +12,16 @@ from typing_extensions import Buffer
 
 import octavo
 from octavo.broker.broker import Broker
-from octavo.format.protocol.apis import DESCRIBE_LOG_DIRS, FETCH, LIST_OFFSETS, PRODUCE
+from octavo.format.protocol.apis import (
+    ALTER_REPLICA_LOG_DIRS,
+    DELETE_TOPICS,
+    DESCRIBE_LOG_DIRS,
+    DESCRIBE_TOPIC_PARTITIONS,
+    FETCH,
+    LIST_OFFSETS,
+    METADATA,
+    PRODUCE,
+)
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.storage.environment import Environment
 from octavo.system.filesystem import File, LocalFile, LocalFileSystem
@@ -86,6 +95,37 @@ def test_a_failing_disk_fails_its_partitions_alone(
     assert answer is not None
     codes = {row["logDir"]: row["errorCode"] for row in answer["results"]}
     assert codes == {str(tmp_path / "one"): ErrorCode.KAFKA_STORAGE_ERROR, str(tmp_path / "two"): 0}
+
+
+def test_a_topic_on_a_failed_disk_does_not_keep_others_from_being_deleted(
+    client: RawClient, logs: octavo.LogDir, disks: MortalDisks, tmp_path: Path
+) -> None:
+    logs.create_topic("sound", 1)
+    disks.dead.update({tmp_path / "one", tmp_path / "two"} - {logs.log("sound", 0).folder.parent})
+    assert ErrorCode.KAFKA_STORAGE_ERROR in [produce(client, partition) for partition in (0, 1)]
+    answer = client.ask(DELETE_TOPICS, 6, {"topics": [{"name": name} for name in ("t", "sound")], "timeoutMs": 5000})
+    assert answer is not None
+    codes = {row["name"]: row["errorCode"] for row in answer["responses"]}
+    assert codes == {"t": ErrorCode.KAFKA_STORAGE_ERROR, "sound": 0}
+    assert "sound" not in logs.topics
+
+
+def test_a_partition_of_a_failed_disk_has_no_leader(client: RawClient, disks: MortalDisks, tmp_path: Path) -> None:
+    disks.dead.add(tmp_path / "one")
+    assert produce(client, 0) == ErrorCode.KAFKA_STORAGE_ERROR
+    told = [(ErrorCode.LEADER_NOT_AVAILABLE, -1, [], [1]), (0, 1, [1], [])]  # as Kafka 4.3.1 shows it
+    for api, version in ((METADATA, 12), (DESCRIBE_TOPIC_PARTITIONS, 0)):
+        answer = client.ask(api, version, {"topics": [{"name": "t"}]})
+        assert answer is not None
+        rows = answer["topics"][0]["partitions"]
+        fields = ("errorCode", "leaderId", "isrNodes", "offlineReplicas")
+        expected = told if api is METADATA else [(0, *row[1:]) for row in told]
+        assert [tuple(row[name] for name in fields) for row in rows] == expected
+    assert [row["eligibleLeaderReplicas"] for row in rows] == [[1], []]
+    asked = [{"path": str(tmp_path / "two"), "topics": [{"name": "t", "partitions": [0, 1]}]}]
+    moved = client.ask(ALTER_REPLICA_LOG_DIRS, 2, {"dirs": asked})
+    assert moved is not None
+    assert [row["errorCode"] for row in moved["results"][0]["partitions"]] == [ErrorCode.KAFKA_STORAGE_ERROR, 0]
 
 
 def test_a_waiting_fetch_is_answered_when_its_disk_dies(

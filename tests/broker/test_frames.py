@@ -99,7 +99,7 @@ def test_idle_connections_are_closed(broker: Broker) -> None:
 
 
 def test_one_address_has_its_share_of_connections(broker: Broker) -> None:
-    broker._server._limits._max_connections_per_ip = 1
+    broker.logs.alter_broker_configs({"max.connections.per.ip": "1"})
     with RawClient(broker.address) as first:
         assert first.ask(METADATA, 13, ASKED) is not None
         with RawClient(broker.address) as second:

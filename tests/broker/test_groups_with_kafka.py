@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import pytest
 
-import octavo
-from octavo.broker.broker import Broker
-from octavo.config.table import BROKER_CONFIGS, SYNONYMS
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
-from octavo.format.protocol.apis import Api
 from tests.broker.group_requests import RANGE, SUBSCRIPTION, beating, committing, joining, leaving, syncing
 from tests.broker.raw import RawClient
 from tests.broker.twin import NO_ID, Twin
-from tests.interop.broker import PROPERTIES
-from tests.interop.broker import Broker as KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 
@@ -28,26 +21,14 @@ ROUND_ROBIN = {"name": "roundrobin", "metadata": SUBSCRIPTION}
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
-    folder = tmp_path_factory.mktemp("twin")
-    properties = {"group.max.size": "2"}
-    real = KafkaBroker(folder / "kafka", properties)
-    real.start()
-    given = {**PROPERTIES, **properties}
-    configs = {name: value for name, value in given.items() if name in {**BROKER_CONFIGS, **SYNONYMS}}
-    with octavo.LogDir(folder / "ours", configs=configs, create=True) as logs, Broker(logs) as ours:
-        both = Twin(("localhost", real.port), ours.address)
-        for topic, partitions in {"t": 2, "u": 1}.items():
-            wanted = {"name": topic, "numPartitions": partitions, "replicationFactor": 1}
-            both.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
-        both.learn_ids(["t", "u"])
-        _wait_for_coordinators(real)
+    with Twin.started(tmp_path_factory.mktemp("twin"), {"t": 2, "u": 1}, {"group.max.size": "2"}) as both:
+        _wait_for_coordinators(both.real)
         yield both
-    real.kill()
 
 
-def _wait_for_coordinators(real: KafkaBroker) -> None:
+def _wait_for_coordinators(real: tuple[str, int]) -> None:
     """Wait, since a broker creates its internal topics only when they are asked for."""
-    with RawClient(("localhost", real.port)) as client:
+    with RawClient(real) as client:
         for kind in (0, 1):
             while (client.ask(apis.FIND_COORDINATOR, 3, {"key": "g", "keyType": kind}) or {})["errorCode"]:
                 time.sleep(0.05)
@@ -128,17 +109,7 @@ def test_the_life_of_a_member(twin: Twin, version: int) -> None:
 
 def describe(twin: Twin, group: str) -> None:
     for version in apis.DESCRIBE_GROUPS.versions:
-        eventually(twin, apis.DESCRIBE_GROUPS, version, {"groups": [group]})
-
-
-def eventually(twin: Twin, api: Api, version: int, body: Row, code: int | None = None) -> None:
-    """Ask until both say the same: Kafka shows a change only once it has been written, a moment after its answer."""
-    for _ in range(1000):
-        with suppress(AssertionError):
-            answer = twin.ask(api, version, body)
-            if code is None or (answer is not None and answer["errorCode"] == code):
-                return
-    twin.ask(api, version, body)
+        twin.eventually(apis.DESCRIBE_GROUPS, version, {"groups": [group]})
 
 
 @pytest.mark.parametrize("version", list(apis.SYNC_GROUP.versions))
@@ -198,7 +169,7 @@ def test_two_members(twin: Twin, version: int) -> None:
             twin.ask(apis.JOIN_GROUP, version, joining(group))
             twin.learn("two", "memberId")
         second.send(apis.JOIN_GROUP, version, joining(group, two if version >= 4 else ""))
-        eventually(twin, apis.HEARTBEAT, 4, beating(group, one), code=27)
+        twin.eventually(apis.HEARTBEAT, 4, beating(group, one), code=27)
         describe(twin, group)
         twin.ask(apis.SYNC_GROUP, 5, syncing(group, one))
         twin.ask(apis.OFFSET_COMMIT, 9, committing(group, {"name": "t"}, {}, member=one, generation=1))
@@ -363,4 +334,4 @@ def test_offsets_of_a_deleted_topic_are_deleted(twin: Twin) -> None:
     twin.ask(apis.OFFSET_COMMIT, 9, committing("reader", {"name": "short"}, {}))
     twin.ask(apis.DELETE_TOPICS, 5, {"topicNames": ["short"], "timeoutMs": 10_000})
     fetch = {"groupId": "reader", "topics": [{"name": "short", "partitionIndexes": [0]}]}
-    eventually(twin, apis.OFFSET_FETCH, 7, fetch)
+    twin.eventually(apis.OFFSET_FETCH, 7, fetch)

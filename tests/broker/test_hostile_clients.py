@@ -11,7 +11,7 @@ import pytest
 
 import octavo
 from octavo.broker.broker import Broker
-from octavo.broker.inbox import Hall, Inbox
+from octavo.broker.network.inbox import Hall, Inbox
 from octavo.broker.security.listeners import parse_listener
 from octavo.format.batches.batch import Origin
 from octavo.format.messages.codec import encode

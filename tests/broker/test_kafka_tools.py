@@ -55,7 +55,7 @@ def test_topics(tools: Tools, running: Broker) -> None:
     tools.run(tool, "--create", "--topic", "made", "--partitions", "2", "--config", "retention.ms=100000")
     tools.run(tool, "--alter", "--topic", "made", "--partitions", "3")
     described = tools.run(tool, "--describe", "--topic", "made")
-    assert "PartitionCount: 3\tReplicationFactor: 1\tConfigs: retention.ms=100000" in described
+    assert "PartitionCount: 3\tReplicationFactor: 1\tConfigs: min.insync.replicas=1,retention.ms=100000" in described
     assert tools.run(tool, "--list").splitlines() == sorted(running.logs.topics)
     tools.run(tool, "--delete", "--topic", "made")
     assert "made" not in running.logs.topics
@@ -74,6 +74,18 @@ def test_records(tools: Tools, running: Broker, tmp_path: Path) -> None:
     said = tools.run(TOOLS + "DeleteRecordsCommand", "--offset-json-file", str(tmp_path / "delete.json"))
     assert "low_watermark: 1001" in said
     assert '"partition":"t-0"' in tools.run(TOOLS + "LogDirsCommand", "--describe", "--topic-list", "t")
+
+
+def test_configs_of_groups(tools: Tools) -> None:
+    tool, groups = "kafka.admin.ConfigCommand", ["--entity-type", "groups"]
+    group = [*groups, "--entity-name", "readers"]
+    tools.run(tool, "--alter", *group, "--add-config", "consumer.heartbeat.interval.ms=6000")
+    described = tools.run(tool, "--describe", *groups)
+    assert "Dynamic configs for group readers are:" in described
+    assert "synonyms={DYNAMIC_GROUP_CONFIG:consumer.heartbeat.interval.ms=6000," in described
+    assert "share.isolation.level=read_uncommitted" in tools.run(tool, "--describe", "--all", *group)
+    tools.run(tool, "--alter", *group, "--delete-config", "consumer.heartbeat.interval.ms")
+    assert "6000" not in tools.run(tool, "--describe", *group)
 
 
 def test_configs_and_users(tools: Tools, running: Broker) -> None:

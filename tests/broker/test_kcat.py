@@ -1,4 +1,4 @@
-"""kcat, as somebody at a prompt uses it."""
+"""kcat, as people use it in a shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kill -9: what was acknowledged to idempotent producers is there once, and in order; what was committed, too."""
+"""kill -9: what was acknowledged to idempotent producers is there once and in order, and so is what was committed."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,20 +9,9 @@ import pytest
 from octavo.format.messages.consumer_protocol import encode_assignment, encode_subscription
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
-from tests.broker.group_twin import Group, GroupTwin, group_twins
+from tests.broker.group_twin import Group, GroupTwin
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
-
-
-@pytest.fixture(scope="module")
-def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GroupTwin]:
-    with group_twins(tmp_path_factory.mktemp("groups")) as both:
-        yield both
-
-
-@pytest.fixture
-def group(twin: GroupTwin) -> Group:
-    return Group(twin)
 
 
 class ClassicMember:
@@ -88,8 +76,8 @@ class ClassicMember:
 ALL = encode_assignment(1, {"assignedPartitions": [{"topic": "t", "partitions": [0, 1]}], "userData": None})
 
 
-def test_a_classic_group_becomes_a_consumer_group_and_one_again(group: Group, twin: GroupTwin) -> None:
-    classic = ClassicMember(group, twin, "c")
+def test_a_classic_group_becomes_a_consumer_group_and_one_again(group: Group, group_twin: GroupTwin) -> None:
+    classic = ClassicMember(group, group_twin, "c")
     classic.join(is_new=True)
     classic.sync(ALL)
     assert classic.beat() == 0
@@ -109,15 +97,15 @@ def test_a_classic_group_becomes_a_consumer_group_and_one_again(group: Group, tw
     group.send("m1", -1)
     group.described()
     assert classic.beat() == 27
-    twin.ask(apis.DESCRIBE_GROUPS, 6, {"groups": [group.group_id], "includeAuthorizedOperations": False})
+    group_twin.ask(apis.DESCRIBE_GROUPS, 6, {"groups": [group.group_id], "includeAuthorizedOperations": False})
     classic.join(0)
     classic.sync(ALL)
     assert classic.beat() == 0
 
 
-def test_classic_members_join_a_consumer_group(group: Group, twin: GroupTwin) -> None:
+def test_classic_members_join_a_consumer_group(group: Group, group_twin: GroupTwin) -> None:
     group.join("m1", "t")
-    classic = ClassicMember(group, twin, "c")
+    classic = ClassicMember(group, group_twin, "c")
     classic.join(is_new=True)
     assert classic.sync()["errorCode"] == 0
     assert classic.beat() == 0
@@ -135,21 +123,21 @@ def test_classic_members_join_a_consumer_group(group: Group, twin: GroupTwin) ->
     assert classic.sync(generationId=1)["errorCode"] == 22
     assert classic.sync(protocolName="roundrobin")["errorCode"] == 23
     assert classic.sync(protocolType="connect")["errorCode"] == 23
-    ClassicMember(group, twin, "d").join(is_new=True, protocolType="connect")
-    ClassicMember(group, twin, "e").join(is_new=True, protocols=[{"name": "sticky", "metadata": b"\0\1\0\0\0\0"}])
+    ClassicMember(group, group_twin, "d").join(is_new=True, protocolType="connect")
+    ClassicMember(group, group_twin, "e").join(is_new=True, protocols=[{"name": "sticky", "metadata": b"\0\1\0\0\0\0"}])
     classic.leave()
     group.described()
     group.send("m1", 3)
     group.described()
 
 
-def test_a_static_classic_member_takes_the_place_of_another(group: Group, twin: GroupTwin) -> None:
+def test_a_static_classic_member_takes_the_place_of_another(group: Group, group_twin: GroupTwin) -> None:
     group.join("m1", "t", instanceId="i")
     group.join("m2", "t")
     group.send("m1", 2, {"t": [0, 1]}, instanceId="i")
     group.send("m1", 2, {"t": [0]}, instanceId="i")
     group.send("m2", 3)
-    classic = ClassicMember(group, twin, "c", groupInstanceId="i")
+    classic = ClassicMember(group, group_twin, "c", groupInstanceId="i")
     classic.join(0, is_new=True)
     classic.sync()
     assert classic.beat() == 0

@@ -20,7 +20,7 @@ FRAMES = int(os.environ.get("OCTAVO_MUTATED_FRAMES", "3000"))
 SEED = int(os.environ.get("OCTAVO_MUTATED_SEED", "7"))
 SLICES = 10
 GROWTH_BYTES = 64 << 20
-# The broker as somebody would expose it: users log in, nobody makes topics by asking for them.
+# A broker as one would expose it: users log in, and asking for a topic does not create it.
 CONFIGS = {**SASL_CONFIGS, "auto.create.topics.enable": "false"}
 KEPT = {"kept"}
 
@@ -59,7 +59,7 @@ def test_mutated_frames(tmp_path: Path) -> None:
 
 
 def tidy(client: RawClient) -> None:
-    """Delete the topics that mutants have made, and make again those that they have deleted."""
+    """Delete the topics that mutants have created, and create again those that they have deleted."""
     answer = client.ask(METADATA, 9, {"topics": None})
     assert answer is not None
     names = [row["name"] for row in answer["topics"] if row["name"] not in KEPT and not row["isInternal"]]

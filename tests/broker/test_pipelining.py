@@ -7,7 +7,7 @@ from random import Random
 
 import octavo
 from octavo.broker.broker import Broker
-from octavo.broker.inbox import Hall, Inbox
+from octavo.broker.network.inbox import Hall, Inbox
 from octavo.format.messages.codec import decode, encode
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import FETCH, METADATA, PRODUCE, Api

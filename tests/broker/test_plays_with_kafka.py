@@ -12,16 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import octavo
-from octavo.broker.broker import Broker
-from octavo.config.table import BROKER_CONFIGS, SYNONYMS
 from octavo.format.protocol import apis
 from tests.broker.plays import classic, consumer, transactions
+from tests.broker.raw import RawClient
 from tests.broker.stage import Ask, Stage
 from tests.broker.transactional_twin import wait_for_coordinator
 from tests.broker.twin import Twin
-from tests.interop.broker import PROPERTIES
-from tests.interop.broker import Broker as KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 
@@ -36,28 +32,32 @@ _settings = settings(max_examples=PLAYS, suppress_health_check=list(HealthCheck)
 @pytest.fixture(scope="module")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
     folder = tmp_path_factory.mktemp("plays")
-    wanted = {**PROPERTIES, "group.consumer.assignment.interval.ms": "0"}
-    real = KafkaBroker(folder / "kafka", wanted)
-    real.start()
-    configs = {name: value for name, value in wanted.items() if name in {**BROKER_CONFIGS, **SYNONYMS}}
-    with octavo.LogDir(folder / "ours", configs=configs, create=True) as logs, Broker(logs) as ours:
-        addresses = ("localhost", real.port), ours.address
-        both = Twin(*addresses)
-        for topic, partitions in TOPICS.items():
-            row = {"name": topic, "numPartitions": partitions, "replicationFactor": 1}
-            both.ask(apis.CREATE_TOPICS, 4, {"topics": [row], "timeoutMs": 10_000})
+    with Twin.started(folder, {}, {"group.consumer.assignment.interval.ms": "0"}) as both:
+        for topic, topic_id in _created(both.real).items():
+            both.logs.create_topic(topic, TOPICS[topic], topic_id=topic_id)
         both.learn_ids(TOPICS)
-        both.wait_for_producer_ids()
         both.wait_for_coordinator()
-        wait_for_coordinator(addresses[0])
-        both.ask(apis.FIND_COORDINATOR, 4, {"coordinatorKeys": ["g"]})  # which creates the topic, here at once
-        yield addresses
-    real.kill()
+        wait_for_coordinator(both.real)
+        both.ask(apis.FIND_COORDINATOR, 4, {"coordinatorKeys": ["g"]})  # which creates the topic, in our broker at once
+        yield both.addresses
+
+
+def _created(real: tuple[str, int]) -> dict[str, bytes]:
+    """Make the topics at Kafka. Ours get the same ids, since the order of ids decides who gets which partitions."""
+    with RawClient(real) as client:
+        rows = [{"name": topic, "numPartitions": count, "replicationFactor": 1} for topic, count in TOPICS.items()]
+        client.ask(apis.CREATE_TOPICS, 4, {"topics": rows, "timeoutMs": 10_000})
+        while True:  # a broker shows a new topic a moment later
+            answer = client.ask(apis.METADATA, 12, {"topics": None})
+            assert answer is not None
+            ids = {row["name"]: row["topicId"] for row in answer["topics"] if row["name"] in TOPICS}
+            if len(ids) == len(TOPICS):
+                return ids
 
 
 def _play(brokers: Addresses, events: list[Ask], show: Any) -> None:
     """Play on a group and with transactional ids that no other play uses."""
-    number = next(_numbers)
+    number = next(number for number in _numbers if consumer.are_apart(f"g{number}"))
     with Stage(*brokers, show, group=f"g{number}", transactional_id=f"x{number}") as stage:
         for event in events:
             stage.play(event)

@@ -47,7 +47,7 @@ def traced_broker(folder: Path) -> Iterator[tuple[RawClient, Path]]:
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)  # strace itself ignores it while the broker runs
-            process.wait()  # which the watchdog ends at the latest
+            process.wait()  # the watchdog ends it if nothing else does
             watchdog.cancel()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from octavo.broker.security.acls import CLUSTER_NAME, Operation, ResourceType
@@ -11,9 +9,8 @@ from octavo.format.batches.batch import Origin
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from octavo.format.protocol.apis import Api
+from tests.broker.acl_twin import AclTwin, acl
 from tests.broker.requests import batch, produced
-from tests.broker.test_acls_with_kafka import _without_acls, acl, add, twin  # noqa: F401
-from tests.broker.twin import Twin
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 
@@ -42,37 +39,31 @@ ASKED: list[tuple[Api, int, Row]] = [
 
 
 @pytest.fixture(autouse=True)
-def _coordinators(twin: Twin) -> None:  # noqa: F811
-    """Wait until the real broker has made the topics of its coordinators."""
-    twin.user = "admin"
-    for kind in (0, 1):
-        for address in twin._addresses:
-            with twin._connected(address) as client:
-                while (client.ask(apis.FIND_COORDINATOR, 3, {"key": "g", "keyType": kind}) or {})["errorCode"]:
-                    time.sleep(0.05)
+def _coordinators(acl_twin: AclTwin) -> None:
+    acl_twin.wait_for_coordinators()
 
 
-def ask_all(twin: Twin) -> None:  # noqa: F811
-    twin.user = "alice"
+def ask_all(acl_twin: AclTwin) -> None:
+    acl_twin.user = "alice"
     for api, version, body in ASKED:
-        twin.ask(api, version, body)
+        acl_twin.ask(api, version, body)
 
 
-def test_without_acls_nothing_is_allowed(twin: Twin) -> None:  # noqa: F811
-    ask_all(twin)
+def test_without_acls_nothing_is_allowed(acl_twin: AclTwin) -> None:
+    ask_all(acl_twin)
 
 
 @pytest.mark.parametrize("operation", [Operation.ALL, Operation.READ, Operation.WRITE, Operation.DESCRIBE])
-def test_what_an_operation_on_a_transactional_id_allows(twin: Twin, operation: Operation) -> None:  # noqa: F811
-    add(twin, acl(ResourceType.TRANSACTIONAL_ID, "x", operation))
-    ask_all(twin)
-    add(twin, acl(ResourceType.TOPIC, "t", Operation.WRITE))
-    ask_all(twin)
-    add(twin, acl(ResourceType.TOPIC, "t", Operation.READ), acl(ResourceType.GROUP, "g", Operation.READ))
-    ask_all(twin)
+def test_what_an_operation_on_a_transactional_id_allows(acl_twin: AclTwin, operation: Operation) -> None:
+    acl_twin.add(acl(ResourceType.TRANSACTIONAL_ID, "x", operation))
+    ask_all(acl_twin)
+    acl_twin.add(acl(ResourceType.TOPIC, "t", Operation.WRITE))
+    ask_all(acl_twin)
+    acl_twin.add(acl(ResourceType.TOPIC, "t", Operation.READ), acl(ResourceType.GROUP, "g", Operation.READ))
+    ask_all(acl_twin)
 
 
 @pytest.mark.parametrize("operation", [Operation.CLUSTER_ACTION, Operation.ALTER])
-def test_what_an_operation_on_the_cluster_allows(twin: Twin, operation: Operation) -> None:  # noqa: F811
-    add(twin, acl(ResourceType.CLUSTER, CLUSTER_NAME, operation))
-    ask_all(twin)
+def test_what_an_operation_on_the_cluster_allows(acl_twin: AclTwin, operation: Operation) -> None:
+    acl_twin.add(acl(ResourceType.CLUSTER, CLUSTER_NAME, operation))
+    ask_all(acl_twin)

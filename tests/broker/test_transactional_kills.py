@@ -62,7 +62,7 @@ class Worker:
 
 
 def _retried(call: Callable[[], None]) -> None:
-    """Call again after errors that say so."""
+    """Call again after errors that can be retried."""
     while True:
         try:
             return call()

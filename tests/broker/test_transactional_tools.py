@@ -74,7 +74,7 @@ def test_administration(jvm: ModuleType, running: Broker) -> None:
 
 
 def test_a_hanging_transaction_is_found_and_aborted(running: Broker) -> None:
-    """Nobody coordinates it: only the partition knows of it."""
+    """It has no coordinator: only the partition knows about it."""
     tools, log = Tools(running.bootstrap_servers), running.logs.log("t", 0)
     origin = Origin(producer_id=7, producer_epoch=3, base_sequence=0, is_transactional=True)
     log.append_as_leader(bytearray(batch("hangs", origin=origin)), leader_epoch=log.leader_epoch)

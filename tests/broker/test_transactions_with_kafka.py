@@ -195,6 +195,23 @@ def test_produce(txn: Transaction, version: int) -> None:
     Transaction(txn._twin, txn.name).end(4, 0, commit=True, pid=txn.pid)
 
 
+@pytest.mark.parametrize("version", [9, 11, 12])
+def test_later_batches_do_not_overtake_a_refused_one(txn: Transaction, version: int) -> None:
+    txn.init()
+    for sequence in (5, 7, 3, 4):
+        txn.produce(version, 0, sequence=sequence)
+    txn.add(3, 0, T0)
+    for sequence in (4, 6, 3, 4):
+        txn.produce(version, 0, sequence=sequence)
+    txn.end(5 if version >= 12 else 4, 0, commit=False)
+    txn.describe()
+    epoch = 1 if version >= 12 else 0
+    for sequence in (6, 5, 0, 1):
+        txn.produce(version, epoch, sequence=sequence)
+    txn.describe()
+    Transaction(txn._twin, txn.name).end(4, epoch, commit=True, pid=txn.pid)
+
+
 def test_brokers_verify_and_add(txn: Transaction) -> None:
     txn.init()
     txn.verify(0, T0)
@@ -284,5 +301,6 @@ def test_markers(txn: Transaction, twin: TransactionalTwin, version: int) -> Non
         topics = [{"name": "t", "partitionIndexes": [partition]}]
         marker = {"producerId": txn.pid, "producerEpoch": epoch, "transactionResult": False, "topics": topics}
         twin.ask(apis.WRITE_TXN_MARKERS, version, {"markers": [{**marker, "coordinatorEpoch": coordinator_epoch}]})
+    twin.ask(apis.WRITE_TXN_MARKERS, version, {"markers": [{**marker, "producerId": -1, "coordinatorEpoch": 0}]})
     twin.ask(apis.WRITE_TXN_MARKERS, version, {"markers": []})
     txn.end(5, 0, commit=False)

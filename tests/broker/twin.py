@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Self
 
+import octavo
+from octavo.broker.broker import Broker
+from octavo.config.table import BROKER_CONFIGS, SYNONYMS
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from octavo.format.protocol.apis import Api
 from tests.broker.logins import log_in
 from tests.broker.raw import RawClient
+from tests.interop.broker import PROPERTIES
+from tests.interop.broker import Broker as KafkaBroker
 
 ZERO_ID = bytes(16)
 NO_ID = b"\1" * 16
@@ -27,11 +34,17 @@ UNORDERED = {  # in the order of Java's maps
 _RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
+def known(properties: Mapping[str, str]) -> dict[str, str]:
+    """The configs of a real broker that ours has too."""
+    return {name: value for name, value in properties.items() if name in {**BROKER_CONFIGS, **SYNONYMS}}
+
+
 class Twin:
     """Asks both, and compares."""
 
     masked = frozenset(MASKED)
     unordered = frozenset(UNORDERED)
+    logs: octavo.LogDir  # of our broker, if `started` made it
 
     def __init__(self, real: tuple[str, int], ours: tuple[str, int]) -> None:
         self._addresses = real, ours
@@ -39,10 +52,45 @@ class Twin:
         self._ids: list[dict[str, bytes | str]] = [{}, {}]
         self._answers: list[Row | None] = []
 
+    @classmethod
+    @contextmanager
+    def started(
+        cls, folder: Path, topics: Mapping[str, int], properties: Mapping[str, str] | None = None
+    ) -> Iterator[Self]:
+        """A real Kafka and our broker, started with the same configs and the same topics."""
+        given = {**PROPERTIES, **(properties or {})}
+        real = KafkaBroker(folder / "kafka", given)
+        real.start()
+        try:
+            with octavo.LogDir(folder / "ours", configs=known(given), create=True) as logs, Broker(logs) as ours:
+                both = cls(("localhost", real.port), ours.address)
+                both.logs = logs
+                both.create_topics(topics)
+                yield both
+        finally:
+            real.kill()
+
+    def create_topics(self, topics: Mapping[str, int]) -> None:
+        """Create topics with these numbers of partitions, learn their ids, and wait for the first producer id."""
+        for topic, partitions in topics.items():
+            wanted = {"name": topic, "numPartitions": partitions, "replicationFactor": 1}
+            self.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
+        self.learn_ids(topics)
+        self.wait_for_producer_ids()
+
     def ask(self, api: Api, version: int, body: Row) -> Row | None:
         """Our answer, after comparing it with the real one."""
         with self.connect() as connection:  # a new one, since either may close it
             return connection.ask(api, version, body)
+
+    def eventually(self, api: Api, version: int, body: Row, code: int | None = None) -> None:
+        """Ask until both say the same, and this error: a real broker shows a change a moment after its answer."""
+        for _ in range(1000):
+            with suppress(AssertionError):
+                answer = self.ask(api, version, body)
+                if code is None or (answer is not None and answer["errorCode"] == code):
+                    return
+        self.ask(api, version, body)
 
     def connect(self) -> TwinConnection:
         """A connection to each, for requests that wait while others are sent."""
@@ -53,6 +101,12 @@ class Twin:
         for answer, ids in zip(self._answers, self._ids, strict=True):
             assert answer is not None
             ids[name] = answer[field]
+
+    def learn_path(self, name: str) -> None:
+        """Like `learn`, for the first log directory in both last answers to DescribeLogDirs."""
+        for answer, ids in zip(self._answers, self._ids, strict=True):
+            assert answer is not None
+            ids[name] = answer["results"][0]["logDir"]
 
     def bodies(self, body: Row) -> list[Row]:
         """The body of a request to each, with its ids."""
@@ -82,9 +136,19 @@ class Twin:
                 time.sleep(0.05)
 
     @property
+    def addresses(self) -> tuple[tuple[str, int], tuple[str, int]]:
+        """The addresses of the real broker and of ours."""
+        return self._addresses
+
+    @property
     def real(self) -> tuple[str, int]:
         """The address of the real broker."""
         return self._addresses[0]
+
+    @property
+    def ours(self) -> tuple[str, int]:
+        """The address of our broker."""
+        return self._addresses[1]
 
     def wait_for_coordinator(self) -> None:
         """Wait until the real broker has created and loaded its topic of groups."""
@@ -112,8 +176,6 @@ class Twin:
 
     def _shown_part(self, name: str, part: Any, ids: dict[str, bytes | str]) -> Any:
         shown = self._shown(part, ids)
-        if name == "configs" and shown:  # a KRaft controller gives this one its own source
-            shown = [row for row in shown if row["name"] != "min.insync.replicas"]
         return sorted(shown, key=repr) if name in self.unordered and shown else shown
 
     def _shown(self, value: Any, ids: dict[str, bytes | str]) -> Any:

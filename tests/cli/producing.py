@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import octavo as library
-from octavo.scanner.api import IsolationLevel
+from octavo.scanner.reading.plan import IsolationLevel
 from octavo.scanner.reading.records import ConsumerRecord
 from tests.cli.runs import Run, octavo
 

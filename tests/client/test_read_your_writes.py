@@ -140,7 +140,7 @@ def test_a_batch_that_another_thread_is_appending_is_waited_for(store: Store, pr
             queue.close_open()
             is_closed.set()
             gate.is_wanted.wait()
-            producer._accumulator._sender.drain(queue)
+            producer._accumulator._sender.append(queue, queue.closed[0])
 
     appending = threading.Thread(target=append)
     appending.start()

@@ -1,16 +1,15 @@
-"""A classic group that a test plays with: its machine, a clock that the test moves, and what it has answered."""
+"""A classic group under test: its machine, a clock that the test moves, and the answers so far."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Any
 
-from octavo.coordinator.effects import CancelTimer, Reply, SetTimer, Write
+from octavo.config import BrokerConfig
+from octavo.coordinator.effects import CancelTimer, Moment, Reply, SetTimer, Write
 from octavo.coordinator.groups.classic import expiry, sessions, sync
-from octavo.coordinator.groups.classic.config import ClassicConfig
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicOutcome
 from octavo.coordinator.groups.classic.join import Caller, JoinRequest, join
-from octavo.coordinator.moment import Moment
 from octavo.format.messages.consumer_protocol import encode_subscription
 from octavo.format.messages.schema import Row
 
@@ -22,10 +21,10 @@ def subscription(*topics: str) -> bytes:
 
 
 class PlayedGroup:
-    """Does what the coordinator does with the machine. Tokens are words; `answers` has what each of them got."""
+    """Does what the coordinator does with the machine. Tokens are words; `answers` has the answer to each."""
 
-    def __init__(self, **config: int) -> None:
-        self.config = ClassicConfig(**config)
+    def __init__(self, **config: Any) -> None:
+        self.config = BrokerConfig(**config)
         self.group: ClassicGroup | None = None
         self.now_ms = 0
         self.answers: dict[Hashable, Any] = {}
@@ -82,7 +81,7 @@ class PlayedGroup:
         return [row["errorCode"] for row in self.answers.pop("leave")["members"]]
 
     def advance(self, by_ms: int) -> None:
-        """Let time pass, and timers with it."""
+        """Let time pass, and handle the timers that run out."""
         end_ms = self.now_ms + by_ms
         while due := [(at_ms, timer) for timer, at_ms in self.timers.items() if at_ms <= end_ms]:
             self.now_ms, timer = min(due, key=lambda one: one[0])
@@ -107,7 +106,7 @@ class PlayedGroup:
         """Let members join a new group and sync; each has its own id as assignment."""
         for token in tokens:
             self.join(token, **fields)
-        self.advance(self.config.initial_rebalance_delay_ms * 2)
+        self.advance(self.config.group_initial_rebalance_delay_ms * 2)
         members = self.member_ids(*tokens)
         for member in members:
             self.sync(f"sync {member}", member, {name: name.encode() for name in members})

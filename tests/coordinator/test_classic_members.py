@@ -1,7 +1,8 @@
-"""Members of classic groups: how they join, come back, are heard of, and are removed."""
+"""Members of classic groups: how they join, come back, stay alive, and are removed."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -80,11 +81,11 @@ def test_joins_of_a_stable_group() -> None:
 
 
 def test_a_full_group_takes_nobody_else() -> None:
-    group = PlayedGroup(max_size=2)
+    group = PlayedGroup(group_max_size=2)
     a, b = group.stable("a", "b")
     assert group.join("c")["errorCode"] == 81
     group.join("b again", b, protocols=OTHER)
-    assert group.join("c too", version=3) is None  # while they join, who comes first is taken
+    assert group.join("c too", version=3) is None  # while members join, the first ones are taken
     assert group.join("a late", a)["errorCode"] == 81
     assert a not in group.known.members
 
@@ -217,7 +218,7 @@ def test_after_a_restart_members_have_a_new_session() -> None:
 def test_a_group_that_is_too_large_after_a_restart_has_to_shrink() -> None:
     group = PlayedGroup()
     a, b = group.stable("a", "b")
-    group.config = group.config._replace(max_size=1)
+    group.config = replace(group.config, group_max_size=1)
     group.restart()
     assert group.state == "PreparingRebalance"
     group.join("a again", a)

@@ -197,5 +197,5 @@ def test_a_member_that_leaves_while_it_waits_is_told_so() -> None:
     waiting = next(name for name in group.known.members if name != a)
     assert group.leave(waiting) == [0]
     assert group.answers["b"]["errorCode"] == 25 and group.answers["b"]["memberId"] == ""
-    assert group.state == "PreparingRebalance"  # a has to join again all the same
+    assert group.state == "PreparingRebalance"  # a still has to join again
     assert group.join("a again", a)["generationId"] == 2

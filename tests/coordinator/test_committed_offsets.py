@@ -1,4 +1,4 @@
-"""Committed offsets: what a crash, a failed write, a transaction and time leave of them."""
+"""Committed offsets after a crash, a failed write, a transaction, and some time."""
 
 from __future__ import annotations
 
@@ -28,6 +28,18 @@ from octavo.system.scheduler import ManualScheduler
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 PLACE = TopicPartition("__consumer_offsets", 0)
 DAY_MS = 86_400_000
+# Days pass in these tests, and work that they do not look at would be done every few seconds of them.
+SELDOM = dict.fromkeys(
+    [
+        "replica.high.watermark.checkpoint.interval.ms",
+        "log.flush.offset.checkpoint.interval.ms",
+        "log.flush.start.offset.checkpoint.interval.ms",
+        "log.retention.check.interval.ms",
+        "log.cleaner.backoff.ms",
+        "producer.id.expiration.check.interval.ms",
+    ],
+    DAY_MS,
+)
 
 
 class Coordinated:
@@ -41,7 +53,7 @@ class Coordinated:
     def open(self) -> None:
         self.scheduler = ManualScheduler(self.clock)
         environment = Environment(self.scheduler, self.clock)
-        configs = {"offsets.topic.num.partitions": 1}
+        configs = {"offsets.topic.num.partitions": 1, **SELDOM}
         self.logs = LogDir(self._path, configs=configs, environment=environment, create=True, upkeep=True)
 
     def reopen(self) -> None:
@@ -68,7 +80,7 @@ class Coordinated:
         self.offsets.commit_transactional(group, {T0: OffsetAndMetadata(offset)}, {}, origin)
 
     def end_transaction(self, producer_id: int, kind: ControlType) -> None:
-        """Write a marker as the transaction coordinator does: past the group coordinator."""
+        """Write a marker as the transaction coordinator does, behind the group coordinator's back."""
         named: dict[str, Any] = {"producer_id": producer_id, "producer_epoch": 0}
         marker = build_marker_batch(EndTransactionMarker(kind, 0), offset=0, timestamp=1, **named)
         self.log.append_as_leader(
@@ -223,4 +235,23 @@ def test_the_offsets_of_a_deleted_topic_are_deleted(store: Coordinated) -> None:
     store.logs.delete_topic("t")
     assert store.committed("g") == {TopicPartition("u", 0): 6}
     store.reopen()
+    assert store.committed("g") == {TopicPartition("u", 0): 6}
+
+
+def test_the_offsets_of_a_topic_that_is_deleted_beside_one_that_stays(
+    store: Coordinated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = PartitionLog.rename_for_deletion
+
+    def rename_all_but_u(log: PartitionLog, name: str) -> None:
+        if name.startswith("u-"):
+            raise KafkaStorageError("its disk has failed")
+        rename(log, name)
+
+    store.logs.create_topic("u", 1)
+    store.commit("g", 5)
+    store.commit("g", 6, TopicPartition("u", 0))
+    monkeypatch.setattr(PartitionLog, "rename_for_deletion", rename_all_but_u)
+    with pytest.raises(KafkaStorageError):
+        store.logs.delete_topics(["t", "u"])
     assert store.committed("g") == {TopicPartition("u", 0): 6}

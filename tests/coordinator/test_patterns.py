@@ -1,4 +1,4 @@
-"""Regular expressions, compared with what RE2/J 1.8, which Kafka uses, makes of them."""
+"""Regular expressions match as in RE2/J 1.8, which Kafka uses."""
 
 from __future__ import annotations
 
@@ -130,6 +130,11 @@ OUTCOMES = [
     ("a{1,1000}", "1000000000010000"),
     ("a{0,1001}", INVALID),
     ("(?i)K", "0000011000000000"),
+    (r"\C", INVALID),
+    (r"a\Cb", INVALID),
+    (r"[\C]", INVALID),
+    (r"\\C", "0000000000000000"),
+    (r"\Q\C\E|a", "1000000000000000"),
 ]
 
 

@@ -27,7 +27,7 @@ def test_a_rule_is_where_the_page_says(question: str, files: str, functions: str
 def test_a_step_is_where_the_page_says(step: str) -> None:
     *_, files = step.split("  ")
     texts = []
-    for name in re.split(r" │ |, ", files.strip().replace("<api>", "fetch")):
+    for name in re.split(r" │ |, ", files.strip().replace("<room>/<api>", "data/fetch")):
         found = [path for path in SOURCE.rglob("*.py") if f"/{path.relative_to(ROOT)}".endswith(f"/{name}.py")]
         assert found, f"{name} in {files}"
         texts += [_text(path) for path in found]

@@ -82,3 +82,12 @@ def test_numbers_beyond_their_bits(text: str, bits: int) -> None:
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_every_number_reads_back(number: int) -> None:
     assert java_text.parse_integer(str(number), 64) == number
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.5, "0.5"), (0.0, "0.0"), (9999999.0, "9999999.0"), (2e7, "2.0E7"), (12345678.5, "1.23456785E7"),
+     (1e-4, "1.0E-4"), (-1e10, "-1.0E10"), (1.7976931348623157e308, "1.7976931348623157E308")],
+)  # fmt: skip
+def test_doubles(value: float, shown: str) -> None:
+    assert java_text.double_text(value) == shown

@@ -77,7 +77,7 @@ def believe_a_length() -> None:
 
 
 def take_memory() -> None:
-    bytearray(b"x") * (200 << 20)
+    bytearray(b"x") * (128 << 20)
 
 
 def crash() -> None:
@@ -101,7 +101,8 @@ def test_what_breaks_the_contract_is_found(
 ) -> None:
     if misdeed is believe_a_length and not Path("/proc/self/statm").exists():
         pytest.skip("the limit of the address space is Linux's")
-    monkeypatch.setattr("tests.fuzz.worker.CPU_SECONDS", 0.3)
+    if sentence == "took too much CPU time":  # the others keep the long limit: fresh pages are slow on a busy machine
+        monkeypatch.setattr("tests.fuzz.worker.CPU_SECONDS", 0.3)
     outcome = run(Plan([spoiled(misdeed)], SEED, 12), processes=1)
     (finding,) = outcome.findings
     assert sentence in finding.problem

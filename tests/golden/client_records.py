@@ -6,7 +6,7 @@ import base64
 from collections import defaultdict
 from pathlib import Path
 
-from octavo.scanner.api import IsolationLevel
+from octavo.scanner.reading.plan import IsolationLevel
 from tests.golden import archives
 
 WITH_RECORDS = [name for name in archives.archives() if archives.entry(name).get("records")]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import octavo
-from octavo.scanner.api import IsolationLevel
+from octavo.scanner.reading.plan import IsolationLevel
 from tests.cli.runs import octavo as run
 from tests.golden.archives import unpack
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.kafka
 SOUND = [name for name in archives.archives() if name not in {"v431-corrupt", "v431-torn"}]
 
 
-def compressed_anew(archive: str) -> Iterator[tuple[list[Record], bytes]]:
+def compressed_again(archive: str) -> Iterator[tuple[list[Record], bytes]]:
     """Each compressed batch: what a reader sees, and the batch as we encode it from its fields."""
     for path in archives.files(archive, "*.log*"):
         found = walk(path.read_bytes())
@@ -64,5 +64,5 @@ def array_bytes(array: Any) -> bytes | None:
 
 @pytest.mark.parametrize("archive", SOUND)
 def test_kafka_reads_the_same_records_from_batches_compressed_again(archive: str, jvm: ModuleType) -> None:
-    for seen, again in compressed_anew(archive):
+    for seen, again in compressed_again(archive):
         assert read_by_kafka(jvm, again) == seen

@@ -80,7 +80,7 @@ def test_definitions(jvm: ModuleType, key: ConfigKey) -> None:
     kafkas = definitions(jvm, key.name).configKeys().get(key.name)
     assert str(field(kafkas, "type")) == key.kind.name
     assert field(kafkas, "internalConfig") == key.internal
-    default = field(kafkas, "defaultValue")
+    default = field(kafkas, "defaultValue") if kafkas.hasDefault() else None
     if key.kind.name == "LIST" and default is not None:
         assert tuple(map(str, default)) == key.default
     elif default is None:

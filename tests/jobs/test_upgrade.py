@@ -20,8 +20,9 @@ from octavo.jobs.upgrade import Upgraded, plan, upgrade
 from octavo.jobs.verify.finding import Severity
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan as plan_verification
-from octavo.scanner.api import IsolationLevel, scan
+from octavo.scanner.api import scan
 from octavo.scanner.log_dirs import open_log_dirs
+from octavo.scanner.reading.plan import IsolationLevel
 from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager

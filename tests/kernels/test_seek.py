@@ -101,3 +101,39 @@ def test_both_agree_on_garbage(garbage: bytes, timestamp: int, start_offset: int
     for data in (garbage, good + garbage, good[:BATCH_OVERHEAD] + garbage):
         expected = reference.find_timestamp(data, timestamp, start_offset)
         assert compiled.find_timestamp(data, timestamp, start_offset) == expected
+
+
+def test_the_first_batch_that_reaches_a_target(kernels: SimpleNamespace) -> None:
+    one, two, three = batch(0, [5, 9, 7]), batch(3, [8, 8]), batch(5, [4, 12, 12])
+    data = one + two + three
+    third = (Seek.FOUND, 5, len(one + two), len(three))
+    for target, by_timestamp, expected in (
+        (0, False, (Seek.FOUND, 0, 0, len(one))),
+        (2, False, (Seek.FOUND, 0, 0, len(one))),
+        (3, False, (Seek.FOUND, 3, len(one), len(two))),
+        (7, False, third),
+        (8, False, (Seek.MORE, -1, len(data), 0)),
+        (9, True, (Seek.FOUND, 0, 0, len(one))),
+        (10, True, third),
+        (13, True, (Seek.MORE, -1, len(data), 0)),
+    ):
+        assert kernels.find_batch(data, target, by_timestamp) == expected
+    assert kernels.find_batch(data[: len(one + two) + BATCH_OVERHEAD], 7, False) == third  # a header is enough
+    assert kernels.find_batch(data[: len(one + two) + 20], 7, False) == (Seek.MORE, -1, len(one + two), 0)
+    assert kernels.find_batch(b"", 0, False) == (Seek.MORE, -1, 0, 0)
+
+
+def test_a_batch_that_headers_do_not_tell_about(kernels: SimpleNamespace) -> None:
+    one, old = batch(0, [5]), bytearray(batch(1, [6]))
+    old[16] = 1
+    assert kernels.find_batch(one + bytes(old), 1, False) == (Seek.DECODE, -1, len(one), 0)
+    short = bytearray(batch(1, [6]))
+    short[8:12] = (20).to_bytes(4)
+    assert kernels.find_batch(one + bytes(short), 1, False) == (Seek.DECODE, -1, len(one), 0)
+
+
+@given(st.binary(max_size=300), st.integers(-(2**63), 2**63 - 1), st.booleans())
+def test_both_implementations_find_the_same_batch(data: bytes, target: int, by_timestamp: bool) -> None:
+    for content in (data, batch(0, [5, 9]) + data, batch(2**30, [-1]) + data):
+        compiled, reference = (implementations.load(name) for name in ("compiled", "reference"))
+        assert compiled.find_batch(content, target, by_timestamp) == reference.find_batch(content, target, by_timestamp)

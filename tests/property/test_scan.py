@@ -25,7 +25,7 @@ from octavo.format.names import FileKind
 from octavo.format.record import Header, Record
 from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
-from octavo.scanner.api import IsolationLevel
+from octavo.scanner.reading.plan import IsolationLevel
 from octavo.scanner.reading.records import ConsumerRecord
 from tests.scanner.segments import path, write_segment
 

@@ -102,7 +102,7 @@ def test_columns_that_are_not_asked_for_are_not_built(folder: Path) -> None:
     assert wanted_columns(("offset", "value")) == Column.OFFSET | Column.VALUE
     for names in [("topic",), ("key",), ("value", "timestamp")]:
         (task,) = octavo.scan(folder, columns=names).plan()
-        (filling,) = TaskReader(task.columns, ScanFindings()).fillings(task)
+        (filling,) = TaskReader(names, ScanFindings()).fillings(task)
         assert (filling.columns.key is None) == ("key" not in names)
         assert (filling.columns.value is None) == ("value" not in names)
         assert filling.columns.header_key is None

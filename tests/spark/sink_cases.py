@@ -86,6 +86,6 @@ DIFFERENCES: dict[str, str] = {
     f"columns `{KEYED}, timestamp_millis({TIME_MS}) timestamp`": "a column of ours",
     f"columns `{KEYED}, 'now' timestamp`": "a column of ours",
     "option `kafka.acks=some`": "there is no broker to wait for",
-    "save mode errorifexists": "Spark allows it to no data source in Python",
-    "output mode update": "Spark allows it to no data source in Python",
+    "save mode errorifexists": "Spark does not allow it for data sources in Python",
+    "output mode update": "Spark does not allow it for data sources in Python",
 }

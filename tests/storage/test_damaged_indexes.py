@@ -114,7 +114,9 @@ def test_a_reader_does_not_rebuild_an_index_in_the_middle_of_an_append(
     reader.join()
     assert active.files.offset_index.problem is not None
     entries = list(OffsetIndex.decode(path.read_bytes(), active.base_offset).used())
-    assert entries == sorted(set(entries)) and all(map(active.files.log.begins_batch, entries))
+    segment_log = active.files.log
+    assert entries == sorted(set(entries))
+    assert all(segment_log.begins_batch(entry, segment_log.head(entry.position)) for entry in entries)
 
 
 def test_sound_indexes_are_left_alone(closed: PartitionLog, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +183,17 @@ def test_who_holds_the_log_of_a_deleted_topic_cannot_append(tmp_path: Path) -> N
         logs.delete_topic("t")
         with pytest.raises(KafkaStorageError, match="it is deleted"):
             log.append_as_leader(batch(0), leader_epoch=0)
+
+
+def test_nothing_keeps_the_log_of_a_deleted_topic(tmp_path: Path) -> None:
+    world = World()
+    with opened(tmp_path, world=world) as logs:
+        logs.create_topic("t", 1)
+        log = weakref.ref(logs.log("t", 0))
+        logs.delete_topic("t")
+        world.scheduler.advance(60_000)
+        gc.collect()
+        assert log() is None
 
 
 def test_a_clean_stop_leaves_what_a_broker_leaves(tmp_path: Path) -> None:

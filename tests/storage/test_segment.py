@@ -9,7 +9,9 @@ import pytest
 from octavo.config import LogConfig
 from octavo.format.indexes.offset_index import OffsetPosition
 from octavo.format.indexes.time_index import TimestampOffset
-from octavo.storage.segment.log_file import BatchPlace
+from octavo.format.legacy.message_set import encode_message_set
+from octavo.format.record import Record
+from octavo.storage.segment.log_file import BatchPlace, SearchBy
 from octavo.storage.segment.segment import SegmentOffsetOverflowError
 from tests.storage.batches import batch, walked
 from tests.storage.worlds import World
@@ -149,3 +151,27 @@ def test_jitter_is_drawn_below_its_limit(tmp_path: Path, world: World) -> None:
     assert drawn <= {0, 1, 2}
     assert len(drawn) > 1
     assert world.segment(tmp_path).jitter_ms == 0
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("before", [b"", batch(0)], ids=["alone", "after-a-batch"])
+def test_finds_a_message_that_is_shorter_than_a_batch_header(
+    tmp_path: Path, world: World, magic: int, before: bytes
+) -> None:
+    last = 1 if before else 0
+    message = encode_message_set([Record(last, 1000, None, b"old")], magic)
+    segment = world.segment(tmp_path, *filter(None, (before, message)))
+    expected = BatchPlace(last, len(before), len(message))
+    assert segment.find_batch(last) == expected
+    assert segment.find_batch(last + 1) is None
+    by_time = segment.files.log.find(SearchBy.MAX_TIMESTAMP, 1000, len(before))
+    assert by_time == (expected if magic else None)
+
+
+def test_finds_the_last_message_wherever_a_read_ends(tmp_path: Path, world: World) -> None:
+    segment = world.segment(tmp_path)
+    for offset in range(300):
+        segment.append(offset, *walked(encode_message_set([Record(offset, 1000, None, b"x")], 1)))
+        found = segment.files.log.find(SearchBy.LAST_OFFSET, offset, 0)
+        assert found is not None
+        assert found.base_offset == offset

@@ -263,3 +263,69 @@ def test_a_topic_whose_deletion_was_interrupted_before_it_began_stays(
     assert pending(tmp_path) is None
     with opened(tmp_path) as logs:
         assert (logs.topics, logs.config("t").segment_bytes) == ({"t": [0, 1]}, 5000)
+
+
+def test_topics_that_are_deleted_together_wait_for_the_disk_once(tmp_path: Path) -> None:
+    class CountingFileSystem(LocalFileSystem):
+        syncs = 0
+
+        def fsync_folder(self, path: Path) -> None:
+            self.syncs += 1
+            super().fsync_folder(path)
+
+    files = CountingFileSystem()
+    with opened(tmp_path, files=files) as logs:
+        for topic in "tuvw":
+            logs.create_topic(topic, 3)
+        counts = []
+        for topics in (["t"], ["u", "v"]):
+            files.syncs = 0
+            logs.delete_topics(topics)
+            counts.append(files.syncs)
+        assert logs.topics == {"w": [0, 1, 2]}
+        assert counts[0] == counts[1]
+    with opened(tmp_path) as logs:
+        assert logs.topics == {"w": [0, 1, 2]}
+
+
+def test_a_deletion_of_several_topics_that_a_crash_interrupted_is_completed(
+    tmp_path: Path, files: WatchedFileSystem
+) -> None:
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 2)
+        logs.create_topic("u", 2)
+    kill_at(files, "u-1", lambda logs: logs.delete_topics(["t", "u"]), tmp_path)
+    assert [name for name in folders(tmp_path) if not name.endswith("-delete")] == ["u-1"]
+    with opened(tmp_path) as logs:
+        assert logs.topics == {}
+    assert (pending(tmp_path, "t"), pending(tmp_path, "u")) == (None, None)
+
+
+def test_one_unknown_topic_keeps_all_from_being_deleted(tmp_path: Path) -> None:
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 2)
+        with pytest.raises(UnknownTopicOrPartitionError):
+            logs.delete_topics(["t", "nowhere"])
+        assert logs.topics == {"t": [0, 1]}
+
+
+def test_of_several_topics_only_those_stay_that_were_not_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = PartitionLog.rename_for_deletion
+
+    def rename_all_but_u(log: PartitionLog, name: str) -> None:
+        if name.startswith("u-"):
+            raise KeyboardInterrupt
+        rename(log, name)
+
+    with opened(tmp_path) as logs:
+        logs.create_topic("t", 2)
+        logs.create_topic("u", 2)
+        monkeypatch.setattr(PartitionLog, "rename_for_deletion", rename_all_but_u)
+        with pytest.raises(KeyboardInterrupt):
+            logs.delete_topics(["t", "u"])
+        assert logs.topics == {"u": [0, 1]}
+        logs.check_complete("u")
+    with opened(tmp_path) as logs:
+        assert logs.topics == {"u": [0, 1]}

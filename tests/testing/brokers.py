@@ -1,4 +1,4 @@
-"""What tests ask of a broker again and again."""
+"""Helpers that several tests of a broker share."""
 
 from __future__ import annotations
 

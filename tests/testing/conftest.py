@@ -1,4 +1,4 @@
-"""A broker for tests, in the hands of a test."""
+"""A broker for tests, under test."""
 
 from __future__ import annotations
 

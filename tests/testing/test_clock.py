@@ -1,4 +1,4 @@
-"""A clock in the hand of a test: what waits for time happens at once."""
+"""When a test advances the clock, what waits for that time happens at once."""
 
 from __future__ import annotations
 

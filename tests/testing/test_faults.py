@@ -1,4 +1,4 @@
-"""Faults by one line, as real clients feel them."""
+"""One line causes a fault, and real clients notice it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_consumer_gets_through(kafka: Kafka, api: str) -> None:
     error = "LEADER_NOT_AVAILABLE" if api == "Metadata" else "NOT_LEADER_OR_FOLLOWER"
     fault = kafka.faults.fail(api, error, topic="orders", times=2)
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "g", **QUICK})
-    consumer.assign([TopicPartition("orders", 0, -2)])  # -2: the earliest, which ListOffsets tells
+    consumer.assign([TopicPartition("orders", 0, -2)])  # -2: the earliest, which ListOffsets finds
     found: list[bytes | None] = []
     while len(found) < 2:
         message = consumer.poll(20)

@@ -1,4 +1,4 @@
-"""Consumer groups of real clients, in the hands of a test."""
+"""Consumer groups of real clients, with the broker for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transactions of a real client, in the hands of a test."""
+"""Transactions of a real client, with the broker for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening what must be a regular file, and passing over holes in one."""
+"""Opening what must be a regular file, and skipping holes in one."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def test_work_of_a_job_runs_when_it_is_due_or_at_the_end() -> None:
 
 
 def test_a_job_s_thread_is_never_told_of_work_that_comes_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else it may run the task before it is cancelled."""
+    """Otherwise it might run the task before it is cancelled."""
     scheduler, queued = JobScheduler(), list[ScheduledTask]()
     monkeypatch.setattr(heapq, "heappush", lambda tasks, task: queued.append(task))
     task = scheduler.schedule("background", lambda: None, period_ms=1)

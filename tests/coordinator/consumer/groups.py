@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from octavo.coordinator.effects import CancelTimer, Effect, Reply, SetTimer, Write
-from octavo.coordinator.groups.consumer.config import ConsumerGroupConfig
+from octavo.config import BrokerConfig
+from octavo.coordinator.effects import CancelTimer, Effect, Moment, Reply, SetTimer, Write
 from octavo.coordinator.groups.consumer.describe import describe
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, Member
 from octavo.coordinator.groups.consumer.heartbeat import heartbeat
@@ -15,7 +15,6 @@ from octavo.coordinator.groups.consumer.replay import replay
 from octavo.coordinator.groups.consumer.request import Heartbeat
 from octavo.coordinator.groups.consumer.topics import GroupTopic, Topics
 from octavo.coordinator.groups.consumer.transition import View
-from octavo.coordinator.moment import Moment
 from octavo.format.messages.consumer_offsets import decode_consumer_offsets_record
 from octavo.format.messages.records import encode_key, encode_versioned
 from octavo.format.messages.schema import Row
@@ -49,10 +48,10 @@ def rows(owned: Mapping[str, list[int]]) -> list[Row]:
 class GroupUnderTest:
     """Keeps the group and its timers, as a coordinator would."""
 
-    def __init__(self, *, config: ConsumerGroupConfig | None = None, **counts: int) -> None:
+    def __init__(self, *, config: BrokerConfig | None = None, **counts: int) -> None:
         self.group: ConsumerGroup | None = None
         self.topics = topics(**counts)
-        self.config = config or ConsumerGroupConfig()
+        self.config = config or BrokerConfig()
         self.now_ms = FIRST_MS
         self.timers: dict[Hashable, int] = {}
         self.written: list[Write] = []  # by the last event
@@ -116,7 +115,7 @@ class GroupUnderTest:
         return describe(self.group, self.topics, self.config)
 
     def read_back(self) -> ConsumerGroup | None:
-        """The group that somebody who reads the records gets."""
+        """The group that results from reading the records."""
         group: ConsumerGroup | None = None
         for key, value in self.log:
             record = decode_consumer_offsets_record(key, value)

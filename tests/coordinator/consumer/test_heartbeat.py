@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.coordinator.groups.consumer.config import ConsumerGroupConfig
+from octavo.config import BrokerConfig
 from octavo.coordinator.groups.consumer.group import MemberState
 from tests.coordinator.consumer.groups import GroupUnderTest, partitions_of, topics
 
@@ -45,7 +45,7 @@ def test_a_second_member_gets_what_the_first_gives_up() -> None:
 
 
 def test_a_lost_answer_is_repeated() -> None:
-    group = GroupUnderTest(config=ConsumerGroupConfig(assignment_interval_ms=0), t=2)
+    group = GroupUnderTest(config=BrokerConfig(group_consumer_assignment_interval_ms=0), t=2)
     group.join("m1", "t")
     group.join("m2", "t")
     group.beat("m1", 2, {"t": [0, 1]})

@@ -19,7 +19,7 @@ Owned = set[tuple[str, int]]
 
 @dataclass
 class Client:
-    """A consumer: it gives up at once what it is told to give up, but tells the group only with a later heartbeat."""
+    """A consumer: it gives up partitions as soon as it is told to, but reports that only with a later heartbeat."""
 
     member_id: str
     topics: tuple[str, ...]

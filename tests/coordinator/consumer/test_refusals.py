@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from octavo.config import BrokerConfig
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.consumer.commits import check_fetch, commit_check
-from octavo.coordinator.groups.consumer.config import ConsumerGroupConfig
 from octavo.coordinator.groups.consumer.group import ConsumerGroup
 from octavo.format.names import TopicPartition
 from tests.coordinator.consumer.groups import GroupUnderTest, rows, topic_id
@@ -76,7 +76,7 @@ def test_requests_without_a_group(member_id: str, epoch: int, fields: dict[str, 
     ],
 )  # fmt: skip
 def test_requests_to_a_group(member_id: str, epoch: int, fields: dict[str, Any], code: int, problem: str) -> None:
-    group = GroupUnderTest(config=ConsumerGroupConfig(max_size=1), t=1)
+    group = GroupUnderTest(config=BrokerConfig(group_consumer_max_size=1), t=1)
     group.join("m", "t", instanceId="i")
     before = group.group
     assert group.send(member_id, epoch, **fields) == {"errorCode": code, "errorMessage": problem}
@@ -103,7 +103,7 @@ def refused(group: ConsumerGroup, member_id: str, epoch: int, version: int = 9) 
 
 
 def test_commits() -> None:
-    under_test = GroupUnderTest(config=ConsumerGroupConfig(assignment_interval_ms=0), t=2)
+    under_test = GroupUnderTest(config=BrokerConfig(group_consumer_assignment_interval_ms=0), t=2)
     commit_check(ConsumerGroup(group_id="g"), "", None, -1, version=9)
     under_test.join("m1", "t")
     under_test.join("m2", "t")
