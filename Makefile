@@ -100,6 +100,7 @@ bench: setup ## measure each job beside its physical limit and its peers, and dr
 	$(BIN)/python -m benchmarks.storing $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.compaction $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.broker $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks.coordinating $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.testing $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.spark_source $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.spark_sink $(BENCH_ARGS)

@@ -131,10 +131,11 @@ def raw_jobs(ours: Server, real: Server, scale: float) -> Iterator[Versus]:
             if size > KB:
                 fill(server, f"fetch-{size}", batch_of(size), 8 * size)
     yield from both("metadata, 4 x 5", apis.METADATA, 12, {"topics": []}, shape(100_000, 4, 5), None, 1.5)
+    # So few that the page cache takes them all: with more, both brokers wait for the same disk.
     for name, requests, how, wall, cpu in (
         ("1 KB", 50_000, (4, 5), 1.0, None),
-        ("16 KB", 40_000, (4, 5), 1.2, 1.2),
-        ("1 MB", 2_000, (2, 2), 1.2, 1.2),
+        ("16 KB", 10_000, (4, 5), 1.2, 1.2),
+        ("1 MB", 200, (2, 2), 1.2, 1.2),
     ):
         body = produced(f"produce-{sizes[name]}", 0, batch_of(sizes[name]), acks=1)
         yield from both(f"produce {name}, {how[0]} x {how[1]}", apis.PRODUCE, 9, body, shape(requests, *how), wall, cpu)
@@ -174,11 +175,10 @@ def confluent_jobs(ours: Server, real: Server, scale: float) -> Iterator[Versus]
 
 def limits(as_json: bool) -> None:
     """What a broker takes at rest, as `python -m benchmarks.broker` prints it last."""
-    started = time.perf_counter()
+    start = min(seconds_to_first_answer() for _ in range(3))
     with our_broker() as server:
         with RawClient(server.address) as client:
             client.ask(apis.METADATA, 12, {"topics": []})
-        start = time.perf_counter() - started
         idle = resident_mb(server.pid)
         clients = [RawClient(server.address) for _ in range(1000)]
         for one in clients:
@@ -191,6 +191,14 @@ def limits(as_json: bool) -> None:
             print(json.dumps({"job": name, "figure": figure, "limit": gate}))
         else:
             print(f"{name:38} {figure:8.3f} {'at most':>26} {gate:8.1f} {'met' if figure <= gate else 'MISSED':>27}")
+
+
+def seconds_to_first_answer() -> float:
+    """From the start of the process; the best of several counts, as for every job."""
+    started = time.perf_counter()
+    with our_broker() as server, RawClient(server.address) as client:
+        client.ask(apis.METADATA, 12, {"topics": []})
+        return time.perf_counter() - started
 
 
 def resident_mb(pid: int) -> float:

@@ -58,14 +58,14 @@ def broker_over(scale: float, *sets: DataSet) -> Iterator[Broker | None]:
 
 
 @contextmanager
-def new_broker(topic: str, partitions: int = 1) -> Iterator[Broker | None]:
+def new_broker(topic: str, partitions: int = 1, *, properties: dict[str, str] | None = None) -> Iterator[Broker | None]:
     """A broker with an empty topic; None if it is not available."""
     if not is_here():
         yield None
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
-        broker = Broker(Path(folder).resolve(), jvm_options=KAFKAS_JVM_OPTIONS)
+        broker = Broker(Path(folder).resolve(), properties, jvm_options=KAFKAS_JVM_OPTIONS)
         try:
             broker.start()
             _create(broker, {topic: partitions})

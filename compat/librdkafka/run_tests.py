@@ -18,10 +18,11 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-SECONDS = int(os.environ.get("COMPAT_SECONDS", "300"))
+SECONDS = int(os.environ.get("COMPAT_SECONDS", "900"))
 JOBS = int(os.environ.get("COMPAT_JOBS", "4"))
 OPTIONS = ("-p1", "-L")  # one test per process, none that needs no broker
 _ROW = re.compile(r"^\| *(\d{4}_\w+) *\| *(\w+) *\| *[\d.]+s *\|", re.MULTILINE)
+_PASSED = re.compile(r"=+ Test (\d{4}_\w+) PASSED =+")
 _FAILURE = re.compile(r'### Test "(\d{4}_\w+)')
 _VERDICTS = {"PASSED": "pass", "SKIPPED": "skip"}
 
@@ -51,8 +52,9 @@ def run(tests: Path, log: Path, number: str) -> dict[str, str]:
     found = {name: _VERDICTS.get(state, "fail") for name, state in _ROW.findall(text) if name.startswith(number)}
     if found:
         return found
-    # A failing test usually aborts the runner before it prints its table.
-    return dict.fromkeys(_FAILURE.findall(text), "fail") or {number: "fail"}
+    # A failing test usually aborts the runner before it prints its table; others with its number may have passed.
+    failed = dict.fromkeys(_FAILURE.findall(text), "fail") or {number: "fail"}
+    return {**dict.fromkeys(_PASSED.findall(text), "pass"), **failed}
 
 
 def main(tests: Path, folder: Path, numbers: Iterable[str]) -> None:
@@ -68,7 +70,8 @@ def main(tests: Path, folder: Path, numbers: Iterable[str]) -> None:
         verdicts = dict(zip(numbers, pool.map(first, numbers), strict=True))
     for number, found in verdicts.items():
         if "fail" in found.values():
-            found = {**found, **run(tests, folder / f"{number}-again.log", number)}
+            passed = {name: verdict for name, verdict in found.items() if verdict == "pass"}
+            found = {**found, **run(tests, folder / f"{number}-again.log", number), **passed}
             print(f"{number} again {found}", file=sys.stderr, flush=True)
         for name, verdict in found.items():
             print(verdict, f"{folder.name}/{name}", sep="\t", flush=True)

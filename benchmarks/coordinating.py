@@ -1,0 +1,121 @@
+"""Groups and transactions beside a real Kafka: `python -m benchmarks.coordinating [--rounds N] [--only TEXT]`.
+
+Both brokers run in processes of their own, with the configs that tests want, over empty directories on the same disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from functools import partial
+
+from confluent_kafka import Consumer, Producer
+
+from benchmarks import clocks, kafka
+from benchmarks.broker import Server, create, our_broker
+from benchmarks.heartbeats import classic_members, consumer_members, steady_share
+from benchmarks.measure import Contender
+from benchmarks.reading import Versus, run
+from octavo.testing.slate import PROFILE
+
+TRANSACTIONS = 500
+GROUPS, MEMBERS = 1000, 5
+_DELAY = "group.initial.rebalance.delay.ms"
+_INTERVAL = "group.consumer.assignment.interval.ms"
+_WAIT_SECONDS = 30.0
+
+
+def first_record(server: Server, topic: str) -> float:
+    """From a new consumer of confluent-kafka in a new group to its first record."""
+    started = time.perf_counter()
+    consumer = Consumer({**_servers(server), "group.id": f"{uuid.uuid4()}", "auto.offset.reset": "earliest"})
+    consumer.subscribe([topic])
+    message = consumer.poll(_WAIT_SECONDS)
+    seconds = time.perf_counter() - started
+    assert message is not None and message.error() is None
+    consumer.close()
+    return seconds
+
+
+def transactions(producer: Producer, topic: str, count: int) -> None:
+    """Transactions of one small record, one after the other."""
+    for _ in range(count):
+        producer.begin_transaction()
+        producer.produce(topic, b"a coffee")
+        producer.commit_transaction(_WAIT_SECONDS)
+
+
+def group_job(ours: Server, real: Server, name: str, gate: float) -> Versus:
+    for server in (ours, real):
+        create(server, "joined")
+    mine, its = (Contender(one.name, partial(first_record, one, "joined")) for one in (ours, real))
+    return Versus(name, mine, its, gate, "wall")
+
+
+def transaction_job(ours: Server, real: Server, scale: float) -> Versus:
+    contenders = []
+    for server in (ours, real):
+        create(server, "transactions")
+        producer = Producer({**_servers(server), "transactional.id": "bench", "linger.ms": 0})
+        producer.init_transactions(_WAIT_SECONDS)
+        work = partial(transactions, producer, "transactions", int(TRANSACTIONS * scale))
+        contenders.append(Contender(server.name, work, partial(clocks.of_process, server.pid)))
+    return Versus(f"{int(TRANSACTIONS * scale)} transactions of one record", *contenders, 1.0, "wall")
+
+
+def steady_figures(scale: float) -> Iterator[tuple[str, float, float]]:
+    """What groups in which nothing happens take of a core, with the limit."""
+    groups = int(GROUPS * scale)
+    for name, join, seconds in (("classic", classic_members, 3.0), ("consumer", consumer_members, 5.0)):
+        # Time for all members of a classic group to join, and none between two assignments of a consumer group.
+        with our_broker("--config", f"{_DELAY}=2000", "--config", f"{_INTERVAL}=0") as server:
+            create(server, "steady")
+            share = steady_share(server, join(server, "steady", groups, MEMBERS), seconds)
+            yield f"{groups:,} {name} groups of {MEMBERS}, share of a core", share, 0.2
+
+
+def _servers(server: Server) -> dict[str, str | int]:
+    host, port = server.address
+    return {"bootstrap.servers": f"{host}:{port}", "log_level": 0}
+
+
+def _profile() -> list[str]:
+    return [word for name, value in PROFILE.items() for word in ("--config", f"{name}={value}")]
+
+
+def main() -> None:
+    told = (__doc__ or "").splitlines()[0]
+    words = argparse.ArgumentParser(prog="python -m benchmarks.coordinating", description=told)
+    words.add_argument("--scale", type=float, default=1.0, help="share of the transactions and groups")
+    words.add_argument("--rounds", type=int, default=5)
+    words.add_argument("--only", default="", help="jobs whose name contains this")
+    words.add_argument("--json", action="store_true", help="one object per line")
+    options = words.parse_args()
+    if not kafka.is_here():
+        print("skipped: no Kafka to compare with (make kafka)", file=sys.stderr)
+        return
+    if not options.json:
+        print(f"\n{'job':38} {'ours, s':>8} {'peer':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")
+    with our_broker(*_profile()) as ours:
+        for delay_ms, name, gate in (3000, "group join to first record", 3.0), (0, "Kafka without join delay", 0.8):
+            with kafka.new_broker("unused", properties={_DELAY: f"{delay_ms}"}) as broker:
+                assert broker is not None
+                real = Server("kafka 4.3.1", ("localhost", broker.port), broker.pid)
+                jobs = [group_job(ours, real, name, gate)]
+                jobs += [] if delay_ms else [transaction_job(ours, real, options.scale)]
+                for job in jobs:
+                    if options.only in job.name:
+                        run(job, options)
+    for name, figure, limit in steady_figures(options.scale):
+        if options.json:
+            print(json.dumps({"job": name, "figure": figure, "limit": limit}))
+        else:
+            print(f"{name:46} {figure:8.3f} {'at most':>18} {limit:8.2f} {'met' if figure <= limit else 'MISSED':>26}")
+
+
+if __name__ == "__main__":
+    main()
