@@ -191,10 +191,10 @@ def test_a_directory_that_kafka_served_keeps_its_users_and_acls(tmp_path: Path) 
     real.stop()
     with octavo.LogDir(real.log_dir) as logs:
         taken_over = SecurityStore(logs)
-        assert {found.resource_name for found in taken_over.acls} == {"t", "x"}
+        assert {found.resource_name for found in taken_over.values.acls} == {"t", "x"}
         salted, salt = b"p" * 64, b"salt"
         expected = ScramCredential.of_salted(ScramMechanism.SCRAM_SHA_512, salted, salt, 4096)
         assert taken_over.scram(ScramMechanism.SCRAM_SHA_512) == {"carol": expected}
         taken_over.change_acls(lambda acls: frozenset())
-        assert SecurityStore(logs).acls == frozenset()
+        assert SecurityStore(logs).values.acls == frozenset()
         assert SecurityStore(logs).scram(ScramMechanism.SCRAM_SHA_512) == {"carol": expected}

@@ -127,24 +127,26 @@ def request_of(name: str, client_id: str) -> Request:
     return Request(9, client_id, {}, Peer(Client(user(name), "127.0.0.1"), Endpoint("localhost", 1), None))
 
 
+def limiter_of(quotas: Quotas) -> QuotaLimiter:
+    return QuotaLimiter(lambda: quotas, ManualClock(), Windows(11, 1))
+
+
 def test_the_most_specific_quota_counts() -> None:
     levels = [("alice", "c"), ("alice", None), ("alice",), (None, "c"), (None, None), (None,)]
     entities = [entity_of(dict(zip(("user", "client-id"), names, strict=False))) for names in levels]
     entities += [entity_of({"client-id": "c"}), entity_of({"client-id": None})]
     quotas: Quotas = {entity: {RATE: number + 1.0} for number, entity in enumerate(entities)}
     while quotas:
-        limiter = QuotaLimiter(ManualClock(), Windows(11, 1))
-        limiter.set_quotas(quotas)
+        limiter = limiter_of(quotas)
         expected = min(values[RATE] for values in quotas.values())
         # 100 bytes at once, measured over 10 s
         assert limiter.produced(request_of("alice", "c"), 100) == round((10 - expected) / expected * 10_000)
         del quotas[next(iter(quotas))]
-    assert QuotaLimiter(ManualClock(), Windows(11, 1)).produced(request_of("alice", "c"), 100) == 0
+    assert limiter_of({}).produced(request_of("alice", "c"), 100) == 0
 
 
 def test_all_clients_of_a_user_share_its_quota() -> None:
-    limiter = QuotaLimiter(ManualClock(), Windows(11, 1))
-    limiter.set_quotas({entity_of({"user": "alice"}): {RATE: 10.0}})
+    limiter = limiter_of({entity_of({"user": "alice"}): {RATE: 10.0}})
     assert limiter.produced(request_of("alice", "one"), 60) == 0
     assert limiter.produced(request_of("bob", "one"), 600) == 0
     assert limiter.produced(request_of("alice", "two"), 60) == 2000
@@ -162,16 +164,14 @@ def test_the_rate_of_the_last_windows() -> None:
 
 
 def test_time_is_a_quota_too() -> None:
-    limiter = QuotaLimiter(ManualClock(), Windows(11, 1))
-    limiter.set_quotas({entity_of({"user": None}): {"request_percentage": 1.0}})
+    limiter = limiter_of({entity_of({"user": None}): {"request_percentage": 1.0}})
     assert limiter.worked(request_of("alice", "c"), 0.05) == 0
     assert limiter.worked(request_of("alice", "c"), 5) == 1000
 
 
 @pytest.mark.parametrize(("quota", "size"), [(1.0, 100 << 20), (5e-324, 1)])
 def test_a_long_throttle_time_fits_into_the_response(quota: float, size: int) -> None:
-    limiter = QuotaLimiter(ManualClock(), Windows(11, 1))
-    limiter.set_quotas({entity_of({"user": None}): {RATE: quota}})
+    limiter = limiter_of({entity_of({"user": None}): {RATE: quota}})
     assert limiter.produced(request_of("alice", "c"), size) == 2**31 - 1
 
 
@@ -183,8 +183,7 @@ def test_a_quota_is_a_number(tmp_path: Path) -> None:
 
 
 def test_what_is_not_sent_does_not_count() -> None:
-    limiter = QuotaLimiter(ManualClock(), Windows(11, 1))
-    limiter.set_quotas({entity_of({"user": None}): {"consumer_byte_rate": 10.0}})
+    limiter = limiter_of({entity_of({"user": None}): {"consumer_byte_rate": 10.0}})
     request = request_of("alice", "c")
     assert limiter.fetched(request, 90, throttle_ms=1) == 1
     assert limiter.fetched(request, 90, throttle_ms=0) == 0

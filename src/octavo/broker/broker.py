@@ -158,13 +158,13 @@ class Broker:
     def _make_server(self) -> Server:
         logs, config = self.logs, self.logs.broker_config
         clock = logs.environment.clock
-        security = SecurityStore(logs)
+        security = logs.shared(SecurityStore)
         authorizer = Authorizer(
+            security,
             enabled=_enforces_acls(config.authorizer_class_name),
             super_users=(name.strip() for name in config.super_users.split(";") if name.strip()),
             allow_if_no_acl=config.allow_everyone_if_no_acl_found,
         )
-        security.on_acls(authorizer.set_acls)
         context = Context(
             logs=logs,
             catalog=Catalog(logs),
@@ -178,7 +178,7 @@ class Broker:
             loop=self._loop,
             security=security,
             authorizer=authorizer,
-            quotas=QuotaStore(logs),
+            quotas=logs.shared(QuotaStore),
             is_read_only=self._is_read_only,
         )
         limits = ConnectionLimits(

@@ -43,8 +43,7 @@ class Dispatcher:
         self._wires: dict[tuple[int, ...], WireFormat] = {}  # by API and version
         config = context.config
         windows = Windows(config.quota_window_num, config.quota_window_size_seconds)
-        self._limiter = QuotaLimiter(context.logs.environment.clock, windows)
-        context.quotas.on_change(self._limiter.set_quotas)
+        self._limiter = QuotaLimiter(lambda: context.quotas.values, context.logs.environment.clock, windows)
 
     def answer(self, frame: memoryview, connection: Connection) -> list[Part] | Pending | None:
         """The response to a request, or a `Pending` one that comes later; None if the request gets no response.
@@ -67,7 +66,7 @@ class Dispatcher:
         if len(frame) > _MOST_BYTES and api is not PRODUCE:
             raise CloseConnection(f"a {wire.name} request of {len(frame)} bytes, expected at most {_MOST_BYTES}")
         request = Request(header.api_version, header.client_id, wire.read_body(header, frame), peer)
-        bill = Bill(self._limiter, api, request, len(frame), connection) if self._limiter.is_active else None
+        bill = Bill(self._limiter, api, request, len(frame), connection) if self.context.quotas.values else None
         found = HANDLERS[header.api_key](request, self.context)
         if bill is not None:
             bill.worked(time.perf_counter() - started)

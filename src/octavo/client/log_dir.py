@@ -194,7 +194,7 @@ class LogDir(LogManager):
     def close(self) -> None:
         """Close brokers, producers and consumers, then stop cleanly. After an interrupt it can be called again."""
         clients: list[Closeable] = []
-        made: Clients | None = self.__dict__.get("_shared")
+        made: Clients | None = self._shared.get(Clients)
         if made is not None and not self._open.is_closed:
             clients += [*made.users, *made.producers, *made.consumers]
         failure: Exception | None = None
@@ -212,7 +212,7 @@ class LogDir(LogManager):
 
         Readers in this process call it; nobody else needs to.
         """
-        clients: Clients | None = self.__dict__.get("_shared")
+        clients: Clients | None = self._shared.get(Clients)
         if clients is not None and not self._is_disowned:
             clients.write_held()
 
@@ -224,7 +224,7 @@ class LogDir(LogManager):
         """In a forked child: refuse every use, including that of producers and consumers."""
         super().disown()
         self._is_disowned = True
-        clients: Clients | None = self.__dict__.get("_shared")
+        clients: Clients | None = self._shared.get(Clients)
         if clients is not None:
             clients.disown()
 
@@ -239,6 +239,4 @@ class LogDir(LogManager):
 
     @property
     def _clients(self) -> Clients:
-        """Created by the first thread that needs it, for all threads: setdefault is atomic."""
-        made: Clients | None = self.__dict__.get("_shared")
-        return made or self.__dict__.setdefault("_shared", Clients(self))
+        return self.shared(Clients)

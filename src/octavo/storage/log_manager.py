@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.config.table import parse_topic
 from octavo.errors import ConfigError, KafkaStorageError, LogDirError, OctavoError
-from octavo.format.names import BROKER_STORE, TopicPartition
+from octavo.format.names import TopicPartition
 from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.background import Background
 from octavo.storage.cleaner.manager import CleanerManager
@@ -41,6 +41,8 @@ from octavo.storage.topics.broker_store import BROKER_FILE
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.forks import on_fork
 from octavo.system.scheduler import EndScheduler, ThreadScheduler
+
+Shared = TypeVar("Shared")
 
 RECOVERY_LOG = "octavo.recovery"
 _log = logging.getLogger(__name__)
@@ -92,6 +94,8 @@ class LogManager:
         self.roots: list[LogRoot] = []
         self._closing = threading.Lock()
         self._is_released = False
+        self._shared: dict[object, Any] = {}
+        self._sharing = threading.Lock()
         try:
             node_id = self.broker_config.node_id
             self.roots = open_roots(places, self.environment, selection, create=create, node_id=node_id)
@@ -254,7 +258,7 @@ class LogManager:
             self.cleaner.check(config)
             if dry_run:
                 return
-            replace_everywhere(self.roots, BROKER_STORE, BROKER_FILE.encode(after.revision, after.changed))
+            replace_everywhere(self.roots, BROKER_FILE, after.revision, after.changed)
             self._configs.brokers = after
             self._configs.renew()
             self.broker_config = config
@@ -314,6 +318,14 @@ class LogManager:
         doomed = [TopicPartition(topic, partition) for topic in topics for partition in known.get(topic, ())]
         with self.cleaner.states.paused(doomed):
             self._admin.delete(topics)
+
+    def shared(self, make: Callable[[LogManager], Shared]) -> Shared:
+        """What `make` makes of these directories, such as a store of users: made once, for all that use them."""
+        with self._sharing:
+            if make not in self._shared:
+                self._shared[make] = make(self)
+            made: Shared = self._shared[make]
+            return made
 
     def retain(self, *, dry_run: bool = False) -> dict[TopicPartition, list[Verdict]]:
         """Run one round of retention on all partitions; returns what happens to each segment and why."""
@@ -389,7 +401,7 @@ class LogManager:
 
     def disown(self) -> None:
         """In a forked child: let go of everything without writing; the parent continues."""
-        self._closing = threading.Lock()  # a thread of the parent may hold it
+        self._closing, self._sharing = threading.Lock(), threading.Lock()  # a thread of the parent may hold them
         self._is_released = True
         self._open.disown()
 

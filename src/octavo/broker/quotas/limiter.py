@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from octavo.broker.quotas.entities import (
@@ -37,18 +37,13 @@ class _Limit(NamedTuple):
 
 
 class QuotaLimiter:
-    """Lives on the loop's thread, except for `set_quotas`."""
+    """Lives on the loop's thread. `quotas` returns those in force, which it replaces and never modifies."""
 
-    def __init__(self, clock: Clock, windows: Windows) -> None:
+    def __init__(self, quotas: Callable[[], Quotas], clock: Clock, windows: Windows) -> None:
+        self._quotas = quotas
         self._clock = clock
         self._windows = windows
         self._rates: dict[tuple[str, Entity], Rate] = {}
-        self.set_quotas({})
-
-    def set_quotas(self, quotas: Quotas) -> None:
-        keys = PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE
-        self._quotas = quotas
-        self.is_active = any(key in values for values in quotas.values() for key in keys)
 
     def produced(self, request: Request, count: int) -> int:
         """Count the bytes of a produce request; returns for how many milliseconds its client is to be throttled."""
@@ -84,8 +79,9 @@ class QuotaLimiter:
         return rate.throttle_ms(limit.value, now_ms)
 
     def _limit(self, key: str, request: Request) -> _Limit | None:
+        quotas = self._quotas()
         for quota, shared_by in _levels(request.client.principal.partition(":")[2], request.client_id):
-            values = self._quotas.get(quota)
+            values = quotas.get(quota)
             if values is not None and key in values:
                 return _Limit(values[key], (key, shared_by))
         return None

@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-from octavo.broker.quotas.entities import Entity, Quotas, entity_of
+from octavo.broker.quotas.entities import Quotas, entity_of
 from octavo.format.names import QUOTA_STORE
-from octavo.storage.directory.log_root import LogRoot
-from octavo.storage.directory.log_roots import live
-from octavo.storage.directory.shared_values import SharedValues
+from octavo.storage.directory.shared_values import SharedValues, without_empty
 from octavo.storage.files.shared_file import SharedFile
 from octavo.storage.log_manager import LogManager
-from octavo.storage.topics.metadata_configs import metadata_records
-from octavo.system.filesystem import FilesToRead
+
+if TYPE_CHECKING:
+    from octavo.format.messages.records import MetadataRecord
 
 _QUOTA = 14  # the type of metadata records
 
 
-class QuotaStore(SharedValues[Entity, float]):
+class QuotaStore(SharedValues[Quotas]):
     """The quotas in force."""
 
     def __init__(self, log_manager: LogManager) -> None:
-        files, roots = log_manager.environment.filesystem, log_manager.roots
-        super().__init__(roots, files, _FILE, lambda: _taken_over(files, roots))
+        super().__init__(log_manager.roots, _FILE, _replay)
 
 
-def _taken_over(files: FilesToRead, roots: Sequence[LogRoot]) -> Quotas:
+def _replay(records: Iterator[MetadataRecord]) -> Quotas:
     quotas = Quotas()
-    for record in (record for root in live(roots) for record in metadata_records(files, root.path)):
-        if record.type.id == _QUOTA:
-            _replay(quotas, record.data)
-    return quotas
-
-
-def _replay(quotas: Quotas, data: dict[str, Any]) -> None:
-    values = quotas.setdefault(entity_of({one["entityType"]: one["entityName"] for one in data["entity"]}), {})
-    if data["remove"]:
-        values.pop(data["key"], None)
-    else:
-        values[data["key"]] = data["value"]
+    for data in (record.data for record in records if record.type.id == _QUOTA):
+        values = quotas.setdefault(entity_of({one["entityType"]: one["entityName"] for one in data["entity"]}), {})
+        if data["remove"]:
+            values.pop(data["key"], None)
+        else:
+            values[data["key"]] = data["value"]
+    return without_empty(quotas)
 
 
 def _to_fields(quotas: Quotas) -> dict[str, Any]:

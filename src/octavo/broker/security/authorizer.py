@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from octavo.broker.security.acls import ANY_NAME, CLUSTER_NAME, Acl, Operation, PatternType, Permission, ResourceType
 from octavo.broker.security.principals import ANYBODY, Client
+from octavo.broker.security.store import SecurityStore
 
 # The operations whose ALLOW implies this one. A DENY implies nothing.
 _IMPLIED_BY = {
@@ -27,29 +28,21 @@ _ON_CLUSTERS = (
 
 
 class Authorizer:
-    """Unless `enabled`, everybody may do everything. ACLs are replaced as a whole, so that readers need no lock."""
+    """Unless `enabled`, everybody may do everything."""
 
     def __init__(
-        self,
-        acls: Iterable[Acl] = (),
-        *,
-        enabled: bool = False,
-        super_users: Iterable[str] = (),
-        allow_if_no_acl: bool = False,
+        self, security: SecurityStore, *, enabled: bool, super_users: Iterable[str], allow_if_no_acl: bool
     ) -> None:
         self.enabled = enabled
+        self._security = security
         self._super_users = frozenset(super_users)
         self._allow_if_no_acl = allow_if_no_acl
-        self.set_acls(acls)
-
-    def set_acls(self, acls: Iterable[Acl]) -> None:
-        self._acls = tuple(acls)
 
     def allows(self, client: Client, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         """Whether a client may do this to the resource: a DENY wins over every ALLOW."""
         if not self.enabled or client.principal in self._super_users:
             return True
-        covering = [acl for acl in self._acls if acl.covers(resource_type, name)]
+        covering = [acl for acl in self._security.values.acls if acl.covers(resource_type, name)]
         if not covering:
             return self._allow_if_no_acl
         about = [acl for acl in covering if _is_about(acl, client)]
@@ -69,7 +62,7 @@ class Authorizer:
             return True
         about = [
             acl
-            for acl in self._acls
+            for acl in self._security.values.acls
             if acl.resource_type == resource_type
             and _is_about(acl, client)
             and acl.operation in (operation, Operation.ALL)

@@ -43,7 +43,7 @@ def command(logdirs: tuple[str, ...], add: str | None, deleted: str | None, iter
                 users[mechanism].pop(deleted, None)
 
     with owned(logdirs, Ownership(only=[])) as logs:
-        store = SecurityStore(logs)
+        store = logs.shared(SecurityStore)
         known = {name for mechanism in ScramMechanism for name in store.scram(mechanism)}
         if deleted is not None and deleted not in known:
             raise OctavoError(f"there is no user {deleted!r}; the users are: {', '.join(sorted(known)) or 'none'}")

@@ -10,17 +10,16 @@ from octavo.config.groups import GROUP_CONFIGS
 from octavo.coordinator.groups.config_rules import check, of_group
 from octavo.errors import ConfigError
 from octavo.format.names import GROUP_STORE
-from octavo.storage.directory.shared_values import SharedValues, Values
+from octavo.storage.directory.shared_values import SharedValues, Values, without_empty
 from octavo.storage.files.shared_file import SharedFile
 from octavo.storage.log_manager import LogManager
 
 
-class GroupConfigs(SharedValues[str, str]):
+class GroupConfigs(SharedValues[Values[str, str]]):
     """What was set for each group counts over the broker's configs, at once."""
 
     def __init__(self, log_manager: LogManager) -> None:
-        files = log_manager.environment.filesystem
-        super().__init__(log_manager.roots, files, _FILE, lambda: _known(log_manager.metadata_groups))
+        super().__init__(log_manager.roots, _FILE, lambda _: _known(log_manager.metadata_groups))
         self._log_manager = log_manager
 
     def broker_config(self, group_id: str) -> BrokerConfig:
@@ -31,17 +30,20 @@ class GroupConfigs(SharedValues[str, str]):
     def alter(self, group_id: str, changes: Mapping[str, str | None], *, dry_run: bool = False) -> None:
         """Set configs of a group; None removes one. Raises ConfigError for one that the broker does not allow."""
 
-        def change(values: Values[str, str]) -> None:
-            merged = {**values.get(group_id, {}), **changes}
-            values[group_id] = {name: value for name, value in merged.items() if value is not None}
-            check(values[group_id], self._log_manager.broker_config)
+        def change(groups: Values[str, str]) -> Values[str, str]:
+            merged = {**groups.get(group_id, {}), **changes}
+            own = {name: value for name, value in merged.items() if value is not None}
+            check(own, self._log_manager.broker_config)
+            return without_empty({**groups, group_id: own})
 
         self.change(change, dry_run=dry_run)
 
 
 def _known(groups: Values[str, str]) -> Values[str, str]:
     """Leaves out configs of newer brokers."""
-    return {group_id: {name: own[name] for name in own if name in GROUP_CONFIGS} for group_id, own in groups.items()}
+    return without_empty(
+        {group_id: {name: own[name] for name in own if name in GROUP_CONFIGS} for group_id, own in groups.items()}
+    )
 
 
 def _to_fields(groups: Values[str, str]) -> dict[str, Any]:

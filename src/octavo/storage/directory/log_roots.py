@@ -12,6 +12,7 @@ from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.directory.identity import check_identity, make_identity
 from octavo.storage.directory.log_root import LogRoot, Selection
 from octavo.storage.environment import Environment
+from octavo.storage.files.shared_file import Content, SharedFile
 from octavo.storage.files.small_file import replace_file
 from octavo.system.urls import local_path, shown_url
 
@@ -131,15 +132,15 @@ def live(roots: Sequence[LogRoot]) -> list[LogRoot]:
     return [root for root in roots if root.is_live]
 
 
-def replace_everywhere(roots: Sequence[LogRoot], name: str, content: bytes, *, is_secret: bool = False) -> None:
+def replace_everywhere(roots: Sequence[LogRoot], file: SharedFile[Content], revision: int, content: Content) -> None:
     """Give a file new content in every directory in use; KafkaStorageError if there is none."""
-    written = 0
+    encoded, written = file.encode(revision, content), 0
     for root in live(roots):
         with root.unless_offline():
-            replace_file(root.files, root.path / name, content, is_secret=is_secret)
+            replace_file(root.files, root.path / file.name, encoded, is_secret=file.is_secret)
             written += 1
     if not written:
-        raise KafkaStorageError(f"all log directories are offline: {name} cannot be changed")
+        raise KafkaStorageError(f"all log directories are offline: {file.name} cannot be changed")
 
 
 def check_partitions(roots: Sequence[LogRoot]) -> None:

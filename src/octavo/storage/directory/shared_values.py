@@ -3,60 +3,62 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.directory.log_roots import live, replace_everywhere
 from octavo.storage.files.shared_file import SharedFile
-from octavo.system.filesystem import FileSystem
+from octavo.storage.topics.metadata_configs import metadata_records
 
+if TYPE_CHECKING:
+    from octavo.format.messages.records import MetadataRecord
+
+Content = TypeVar("Content")
 Owner = TypeVar("Owner")
 Value = TypeVar("Value")
 Values = dict[Owner, dict[str, Value]]
+"""Values by name, for each owner that has any."""
 
 
-class SharedValues(Generic[Owner, Value]):
-    """The values in force by name, for each owner that has any; replaced, never modified.
+class SharedValues(Generic[Content]):
+    """The values in force; replaced, never modified, so that readers need no lock.
 
-    Until the first change they are what `taken_over` finds in the cluster's metadata. Kafka does not see changes made
-    here. Thread-safe: a change is written to every directory, then seen.
+    Until the first change they are what `replay` makes of the cluster's metadata, so that a directory that Kafka served
+    keeps them. Kafka does not see changes made here. Thread-safe: a change is written to every directory, then seen.
+    Each change builds on the last one, so there must be one instance for all who use the directories: see
+    `LogManager.shared`.
     """
 
     def __init__(
         self,
         roots: Sequence[LogRoot],
-        filesystem: FileSystem,
-        file: SharedFile[Values[Owner, Value]],
-        taken_over: Callable[[], Values[Owner, Value]],
+        file: SharedFile[Content],
+        replay: Callable[[Iterator[MetadataRecord]], Content],
     ) -> None:
         self._roots = roots
         self._file = file
         self._lock = threading.Lock()
-        self._listeners: list[Callable[[Values[Owner, Value]], None]] = []
-        stored = file.latest(filesystem, [root.path for root in live(roots)])
-        self._revision, values = stored or (0, taken_over())
-        self.values = _without_empty(values)
+        found = [read for root in live(roots) if (read := file.read(root.files, root.path)) is not None]
+        latest = max(found, key=lambda read: read[0], default=None)
+        self._revision, self.values = latest or (0, replay(_metadata(roots)))
 
-    def on_change(self, listener: Callable[[Values[Owner, Value]], None]) -> None:
-        """Call a function with the values, now and after each change."""
-        self._listeners.append(listener)
-        listener(self.values)
-
-    def change(self, change: Callable[[Values[Owner, Value]], None], *, dry_run: bool = False) -> None:
-        """Let `change` alter a copy of the values, then make it effective."""
+    def change(self, change: Callable[[Content], Content], *, dry_run: bool = False) -> None:
+        """Make what `change` returns for the present values effective."""
         with self._lock:
-            changed = {owner: dict(values) for owner, values in self.values.items()}
-            change(changed)
-            changed = _without_empty(changed)
+            changed = change(self.values)
             if dry_run or changed == self.values:
                 return
-            replace_everywhere(self._roots, self._file.name, self._file.encode(self._revision + 1, changed))
+            replace_everywhere(self._roots, self._file, self._revision + 1, changed)
             self._revision += 1
             self.values = changed
-            for listener in self._listeners:
-                listener(changed)
 
 
-def _without_empty(values: Values[Owner, Value]) -> Values[Owner, Value]:
-    return {owner: of_owner for owner, of_owner in values.items() if of_owner}
+def _metadata(roots: Sequence[LogRoot]) -> Iterator[MetadataRecord]:
+    for root in live(roots):
+        yield from metadata_records(root.files, root.path)
+
+
+def without_empty(values: Values[Owner, Value]) -> Values[Owner, Value]:
+    """Leaves out the owners that have no values."""
+    return {owner: own for owner, own in values.items() if own}

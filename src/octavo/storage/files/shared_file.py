@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import binascii
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -19,13 +19,19 @@ _VERSION = 0
 class SharedFile(Generic[Content]):
     """A JSON file: its version, a revision that each change increments, and the content's own fields.
 
-    A disk that was away may have an older copy: the highest revision counts.
+    A disk that was away may have an older copy: the highest revision counts. Only its owner may read a secret one.
     """
 
     def __init__(
-        self, name: str, to_fields: Callable[[Content], dict[str, Any]], of_fields: Callable[[dict[str, Any]], Content]
+        self,
+        name: str,
+        to_fields: Callable[[Content], dict[str, Any]],
+        of_fields: Callable[[dict[str, Any]], Content],
+        *,
+        is_secret: bool = False,
     ) -> None:
         self.name = name
+        self.is_secret = is_secret
         self._to_fields = to_fields
         self._of_fields = of_fields
 
@@ -44,12 +50,11 @@ class SharedFile(Generic[Content]):
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError, binascii.Error) as error:
             raise CorruptionError(f"not what octavo writes to {self.name}: {error!r}") from None
 
-    def latest(self, files: FilesToRead, folders: Iterable[Path]) -> tuple[int, Content] | None:
-        """What the directories hold; None if none of them has the file."""
-        found = [self._read(files, folder / self.name) for folder in folders if files.exists(folder / self.name)]
-        return max(found, key=lambda revised: revised[0], default=None)
-
-    def _read(self, files: FilesToRead, path: Path) -> tuple[int, Content]:
+    def read(self, files: FilesToRead, folder: Path) -> tuple[int, Content] | None:
+        """What a directory's copy holds; None if there is none."""
+        path = folder / self.name
+        if not files.exists(path):
+            return None
         try:
             return self.decode(files.read_bytes(path))
         except CorruptionError as error:

@@ -30,7 +30,7 @@ class BrokerConfigs:
         self._metadata = ChangedConfigs(
             {**metadata.broker, **self._metadata.broker}, {**metadata.cluster, **self._metadata.cluster}
         )
-        found = BROKER_FILE.latest(filesystem, [root])
+        found = BROKER_FILE.read(filesystem, root)
         if found is not None and found[0] > self.revision:
             self.revision, self.changed = found
         self._compute()

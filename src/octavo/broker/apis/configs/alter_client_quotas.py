@@ -13,6 +13,7 @@ from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
+from octavo.storage.directory.shared_values import without_empty
 
 
 def handle(request: Request, context: Context) -> Answer:
@@ -31,17 +32,18 @@ def _entity(row: Row) -> Entity:
 def _alter(context: Context, entries: list[tuple[Entity, list[Row]]], *, dry_run: bool) -> Row:
     outcomes: dict[Entity, OctavoError | None] = {}
 
-    def change(quotas: Quotas) -> None:
+    def change(quotas: Quotas) -> Quotas:
+        changed = dict(quotas)
         for entity, operations in entries:
             try:
                 if entity in outcomes:
                     raise RequestError(ErrorCode.INVALID_REQUEST, "Ignoring duplicate entity")
-                values = _changed(quotas.get(entity, {}), entity, operations)
+                changed[entity] = _changed(quotas.get(entity, {}), entity, operations)
             except RequestError as error:
                 outcomes[entity] = error
             else:
                 outcomes[entity] = None
-                quotas[entity] = values
+        return without_empty(changed)
 
     try:
         context.quotas.change(change, dry_run=dry_run)

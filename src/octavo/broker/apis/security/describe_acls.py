@@ -18,7 +18,7 @@ def handle(request: Request, context: Context) -> Answer:
     except RequestError as error:
         return told(error)
     resources: dict[tuple[int, str, int], list[Row]] = {}
-    for acl in sorted(filter(wanted.matches, context.security.acls)):
+    for acl in sorted(filter(wanted.matches, context.security.values.acls)):
         row = {"principal": acl.principal, "host": acl.host, "operation": acl.operation}
         rows = resources.setdefault((acl.resource_type, acl.resource_name, acl.pattern_type), [])
         rows.append({**row, "permissionType": acl.permission})
