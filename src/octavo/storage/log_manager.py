@@ -16,17 +16,9 @@ from octavo.format.names import TopicPartition
 from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.background import Background
 from octavo.storage.cleaner.manager import CleanerManager
+from octavo.storage.directory.dynamic_configs import DynamicConfigs, check_cordoned
 from octavo.storage.directory.log_root import LogRoot, Only, Selection
-from octavo.storage.directory.log_roots import (
-    CORDONED,
-    Paths,
-    as_paths,
-    check_cordoned,
-    cordoned,
-    live,
-    open_roots,
-    replace_everywhere,
-)
+from octavo.storage.directory.log_roots import Paths, as_paths, live, open_roots
 from octavo.storage.directory.open_logs import Loss, OpenLogs
 from octavo.storage.directory.partition_opener import OpenOptions, PartitionOpener, RecoveryProgress
 from octavo.storage.directory.topic_admin import Partitions, TopicAdmin
@@ -37,8 +29,6 @@ from octavo.storage.recovery.recover import OnLoss, no_loss
 from octavo.storage.staging.commit import Commits, finish
 from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.topics.broker_configs import BrokerConfigs
-from octavo.storage.topics.broker_store import BROKER_FILE
-from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.forks import on_fork
 from octavo.system.scheduler import EndScheduler, ThreadScheduler
 
@@ -83,11 +73,10 @@ class LogManager:
         progress: RecoveryProgress | None = None,
         on_loss: OnLoss | None = None,
     ) -> None:
-        self.broker_config = BrokerConfig.of(configs or {})
+        given, places, selection = BrokerConfig.of(configs or {}), as_paths(paths), Selection(only)
         self.upkeep = upkeep
         _check_given(configs or {}, topic_configs or {})
-        places, selection = as_paths(paths), Selection(only)
-        check_cordoned(places, self.broker_config.cordoned_log_dirs)
+        check_cordoned(places, given.cordoned_log_dirs)
         self._threads = ThreadScheduler() if background and environment is None else None
         self._cleaner_threads = 0
         self.environment = environment or Environment(self._threads or EndScheduler())
@@ -97,16 +86,15 @@ class LogManager:
         self._shared: dict[object, Any] = {}
         self._sharing = threading.Lock()
         try:
-            node_id = self.broker_config.node_id
-            self.roots = open_roots(places, self.environment, selection, create=create, node_id=node_id)
+            self.roots = open_roots(places, self.environment, selection, create=create, node_id=given.node_id)
             not_offline = [root.path for root in self.roots if root.failure is None]
             ledger = CommitLedger(self.environment.filesystem, not_offline)
             selection.include(ledger.pending_partitions())
-            self._configs = self._read_configs(configs or {}, topic_configs or {})
-            if self._configs.broker != (configs or {}):  # the directory has changes of its own
-                self.broker_config = BrokerConfig.of(self._configs.broker)
-            self._cordon()
-            self._start_threads()
+            self._dynamic = DynamicConfigs(
+                self.roots, self.environment.filesystem, configs or {}, topic_configs or {}, CleanerManager.check
+            )
+            self._configs = self._dynamic.topics
+            self._start_threads(self.broker_config)
             self._open = OpenLogs(self.roots, self.environment)
             options = OpenOptions(progress=progress, on_loss=on_loss or no_loss, upkeep=upkeep, check_all=check_all)
             self._opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, options)
@@ -119,6 +107,8 @@ class LogManager:
             if not self._open.unreadable and not self.offline and not halves:
                 finish(self.commits)
             self.cleaner = CleanerManager(self._open, self.environment, self.broker_config)
+            for listener in (self._start_threads, self._opener.configure, self.cleaner.configure):
+                self._dynamic.on_change(listener)
             self._say_what_opening_did()
             on_fork(self)
             self.has_upkeep = background and upkeep
@@ -147,22 +137,9 @@ class LogManager:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _read_configs(self, broker: Mapping[str, Given], explicit: Mapping[str, Mapping[str, Given]]) -> TopicConfigs:
-        configs = TopicConfigs(self.environment.filesystem, [], broker, explicit)
-        for root in live(self.roots):
-            with root.unless_offline():
-                configs.read(self.environment.filesystem, root.path)
-        configs.check_explicit()
-        return configs
-
-    def _cordon(self) -> None:
-        without_new = cordoned([root.path for root in self.roots], self.broker_config.cordoned_log_dirs)
-        for root in self.roots:
-            root.is_cordoned = root.path in without_new
-
-    def _start_threads(self) -> None:
+    def _start_threads(self, config: BrokerConfig) -> None:
         """Have one for each cleaner thread, in addition to those for short work."""
-        missing = self.broker_config.log_cleaner_threads - self._cleaner_threads
+        missing = config.log_cleaner_threads - self._cleaner_threads
         if self._threads is not None and missing > 0:
             self._threads.start(missing)
             self._cleaner_threads += missing
@@ -227,6 +204,11 @@ class LogManager:
         return found
 
     @property
+    def broker_config(self) -> BrokerConfig:
+        """The broker's effective configs, as they are now."""
+        return self._dynamic.broker
+
+    @property
     def broker_properties(self) -> Mapping[str, Given]:
         """The broker's configs, as given or as found in its metadata."""
         return self._configs.broker
@@ -250,22 +232,7 @@ class LogManager:
         once if Kafka calls it dynamic, the others at the next start. With `dry_run`, raises what it would raise.
         """
         with self._open.usable():
-            after = self._configs.brokers.with_changes(changes, of_cluster=of_cluster)
-            LogConfig.of({}, after.effective)
-            config = BrokerConfig.of(after.effective)
-            if CORDONED in changes:  # an older value may name directories that are not open now
-                check_cordoned([root.path for root in self.roots], config.cordoned_log_dirs)
-            self.cleaner.check(config)
-            if dry_run:
-                return
-            replace_everywhere(self.roots, BROKER_FILE, after.revision, after.changed)
-            self._configs.brokers = after
-            self._configs.renew()
-            self.broker_config = config
-            self._cordon()
-            self._start_threads()
-            self._opener.configure(config)
-            self.cleaner.configure(config)
+            self._dynamic.alter(changes, of_cluster=of_cluster, dry_run=dry_run)
 
     def topic_overrides(self, topic: str) -> Mapping[str, Given]:
         """The configs set on the topic itself."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from octavo.errors import ConfigError, KafkaStorageError, LogDirError
+from octavo.errors import KafkaStorageError, LogDirError
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition
 from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.directory.identity import check_identity, make_identity
@@ -15,9 +15,6 @@ from octavo.storage.environment import Environment
 from octavo.storage.files.shared_file import Content, SharedFile
 from octavo.storage.files.small_file import replace_file
 from octavo.system.urls import local_path, shown_url
-
-ALL_DIRECTORIES = "*"
-CORDONED = "cordoned.log.dirs"
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -38,27 +35,6 @@ def _local(place: str | os.PathLike[str]) -> Path:
         problem = "cannot change files at a URL; copy them to a local directory first: octavo copy URL DIR"
         raise LogDirError(f"{shown_url(os.fspath(place))}: {problem}")
     return Path(path)
-
-
-def check_cordoned(paths: Sequence[Path], names: Sequence[str]) -> None:
-    """Refuse a cordoned.log.dirs that names a directory other than these."""
-    places = {path.resolve() for path in paths}
-    for name in names:
-        if name != ALL_DIRECTORIES and Path(name).resolve() not in places:
-            expected = f"{ALL_DIRECTORIES} or log directories: {', '.join(map(str, paths))}"
-            raise ConfigError(f"{CORDONED} names {name}, expected {expected}")
-
-
-def cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
-    """The directories that cordoned.log.dirs names, in whatever spelling.
-
-    A cluster's metadata may name other directories too: directories may be copied, and opened without the broker's
-    others.
-    """
-    if ALL_DIRECTORIES in names:
-        return list(paths)
-    places = {Path(name).resolve() for name in names}
-    return [path for path in paths if path.resolve() in places]
 
 
 def open_roots(
