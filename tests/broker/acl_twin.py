@@ -12,6 +12,7 @@ from octavo.broker.broker import Broker
 from octavo.broker.security.acls import PatternType, Permission
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
+from octavo.format.protocol.apis import Api
 from tests.broker.logins import SASL_CONFIGS
 from tests.broker.requests import batch, produced
 from tests.broker.twin import Twin, known
@@ -74,6 +75,12 @@ class AclTwin(Twin):
                 with self._connected(address) as client:
                     while (client.ask(apis.FIND_COORDINATOR, 3, {"key": "g", "keyType": kind}) or {})["errorCode"]:
                         time.sleep(0.05)
+
+    def ask_all(self, asked: list[tuple[Api, int, Row]]) -> None:
+        """Ask as alice, who may do what the ACLs allow her."""
+        self.user = "alice"
+        for api, version, body in asked:
+            self.ask(api, version, body)
 
     def delete_acls(self) -> None:
         self.user = "admin"

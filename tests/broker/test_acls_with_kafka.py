@@ -84,27 +84,21 @@ ON_CLUSTERS: list[tuple[Api, int, Row]] = [
 ]  # fmt: skip
 
 
-def ask_all(acl_twin: AclTwin) -> None:
-    acl_twin.user = "alice"
-    for api, version, body in ON_TOPICS + ON_CLUSTERS:
-        acl_twin.ask(api, version, body)
-
-
 def test_without_acls_nothing_is_allowed(acl_twin: AclTwin) -> None:
-    ask_all(acl_twin)
+    acl_twin.ask_all(ON_TOPICS + ON_CLUSTERS)
 
 
 @pytest.mark.parametrize("operation", [operation for operation in Operation if operation != Operation.ANY])
 def test_what_an_operation_on_a_topic_allows(acl_twin: AclTwin, operation: Operation) -> None:
     acl_twin.add(acl(ResourceType.TOPIC, "t", operation), acl(ResourceType.TOPIC, "absent", operation),
         acl(ResourceType.TOPIC, "new", operation))  # fmt: skip
-    ask_all(acl_twin)
+    acl_twin.ask_all(ON_TOPICS + ON_CLUSTERS)
 
 
 @pytest.mark.parametrize("operation", [operation for operation in Operation if operation != Operation.ANY])
 def test_what_an_operation_on_the_cluster_allows(acl_twin: AclTwin, operation: Operation) -> None:
     acl_twin.add(acl(ResourceType.CLUSTER, CLUSTER_NAME, operation))
-    ask_all(acl_twin)
+    acl_twin.ask_all(ON_TOPICS + ON_CLUSTERS)
 
 
 @pytest.mark.parametrize("seed", range(8))

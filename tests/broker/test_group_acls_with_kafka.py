@@ -76,27 +76,21 @@ def _watched(acl_twin: AclTwin) -> Iterator[None]:
     acl_twin.ask(apis.DELETE_GROUPS, 2, {"groupsNames": ["g", "c"]})
 
 
-def ask_all(acl_twin: AclTwin) -> None:
-    acl_twin.user = "alice"
-    for api, version, body in ASKED:
-        acl_twin.ask(api, version, body)
-
-
 def test_without_acls_nothing_is_allowed(acl_twin: AclTwin) -> None:
-    ask_all(acl_twin)
+    acl_twin.ask_all(ASKED)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_what_an_operation_on_a_group_allows(acl_twin: AclTwin, operation: Operation) -> None:
     acl_twin.add(acl(ResourceType.GROUP, "g", operation), acl(ResourceType.GROUP, "c", operation))
-    ask_all(acl_twin)
+    acl_twin.ask_all(ASKED)
     acl_twin.add(acl(ResourceType.TOPIC, "t", Operation.DESCRIBE))
-    ask_all(acl_twin)
+    acl_twin.ask_all(ASKED)
     acl_twin.add(acl(ResourceType.TOPIC, "t", Operation.READ), acl(ResourceType.TOPIC, "orders", Operation.READ))
-    ask_all(acl_twin)
+    acl_twin.ask_all(ASKED)
 
 
 @pytest.mark.parametrize("operation", [Operation.DESCRIBE, Operation.ALTER])
 def test_what_an_operation_on_the_cluster_allows(acl_twin: AclTwin, operation: Operation) -> None:
     acl_twin.add(acl(ResourceType.CLUSTER, CLUSTER_NAME, operation))
-    ask_all(acl_twin)
+    acl_twin.ask_all(ASKED)

@@ -43,27 +43,21 @@ def _coordinators(acl_twin: AclTwin) -> None:
     acl_twin.wait_for_coordinators()
 
 
-def ask_all(acl_twin: AclTwin) -> None:
-    acl_twin.user = "alice"
-    for api, version, body in ASKED:
-        acl_twin.ask(api, version, body)
-
-
 def test_without_acls_nothing_is_allowed(acl_twin: AclTwin) -> None:
-    ask_all(acl_twin)
+    acl_twin.ask_all(ASKED)
 
 
 @pytest.mark.parametrize("operation", [Operation.ALL, Operation.READ, Operation.WRITE, Operation.DESCRIBE])
 def test_what_an_operation_on_a_transactional_id_allows(acl_twin: AclTwin, operation: Operation) -> None:
     acl_twin.add(acl(ResourceType.TRANSACTIONAL_ID, "x", operation))
-    ask_all(acl_twin)
+    acl_twin.ask_all(ASKED)
     acl_twin.add(acl(ResourceType.TOPIC, "t", Operation.WRITE))
-    ask_all(acl_twin)
+    acl_twin.ask_all(ASKED)
     acl_twin.add(acl(ResourceType.TOPIC, "t", Operation.READ), acl(ResourceType.GROUP, "g", Operation.READ))
-    ask_all(acl_twin)
+    acl_twin.ask_all(ASKED)
 
 
 @pytest.mark.parametrize("operation", [Operation.CLUSTER_ACTION, Operation.ALTER])
 def test_what_an_operation_on_the_cluster_allows(acl_twin: AclTwin, operation: Operation) -> None:
     acl_twin.add(acl(ResourceType.CLUSTER, CLUSTER_NAME, operation))
-    ask_all(acl_twin)
+    acl_twin.ask_all(ASKED)

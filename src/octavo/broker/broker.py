@@ -181,15 +181,7 @@ class Broker:
             quotas=logs.shared(QuotaStore),
             is_read_only=self._is_read_only,
         )
-        limits = ConnectionLimits(
-            clock,
-            max_frame_bytes=config.socket_request_max_bytes,
-            max_connections=config.max_connections,
-            max_connections_per_ip=config.max_connections_per_ip,
-            max_idle_ms=config.connections_max_idle_ms,
-            max_queued_bytes=config.queued_max_request_bytes,
-        )
-        return Server(self.make_dispatcher(context, self._executor), limits)
+        return Server(self.make_dispatcher(context, self._executor), ConnectionLimits(logs))
 
     def _call(self, function: Callable[[], Result]) -> Result:
         """Run a function on the loop's thread."""

@@ -21,7 +21,7 @@ from octavo.format.messages.codec import Part
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import API_VERSIONS, APIS, PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from octavo.format.protocol.error_codes import ErrorCode
-from octavo.format.protocol.frames import RequestHeader, WireFormat, read_header, wire_format
+from octavo.format.protocol.frames import RequestHeader, WireFormat, read_header, response_size, wire_format
 
 if TYPE_CHECKING:
     from octavo.broker.network.connection import Connection
@@ -142,7 +142,7 @@ class Pending:
 def _answer_parts(wire: WireFormat, header: RequestHeader, row: Row, bill: Bill | None) -> list[Part]:
     """A response; that of a client that has exceeded its quota says for how long it is throttled."""
     parts = wire.response_parts(header.correlation_id, row)
-    changed = None if bill is None else bill.pay(row, parts)
+    changed = None if bill is None else bill.pay(row, response_size(parts))
     return parts if changed is None else wire.response_parts(header.correlation_id, changed)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from octavo.config import BrokerConfig
-from octavo.system.clock import Clock
+from octavo.client.log_dir import LogDir
 
 if TYPE_CHECKING:
     from octavo.broker.network.connection import Connection
@@ -17,34 +16,19 @@ _SMALL_FRAME_BYTES = 64 << 10  # needs no permission: small requests are served 
 
 
 class ConnectionLimits:
-    """Lives on the loop's thread."""
+    """Lives on the loop's thread. max.connections and max.connections.per.ip may change while it does."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        *,
-        max_frame_bytes: int,
-        max_connections: int,
-        max_connections_per_ip: int,
-        max_idle_ms: int,
-        max_queued_bytes: int,
-    ) -> None:
-        self.max_frame_bytes = max_frame_bytes
-        self._clock = clock
-        self._max_connections = max_connections
-        self._max_connections_per_ip = max_connections_per_ip
-        self._max_idle_ms = max_idle_ms
-        self._free_bytes = max(_QUEUED_BYTES if max_queued_bytes < 0 else max_queued_bytes, max_frame_bytes + 4)
+    def __init__(self, logs: LogDir) -> None:
+        config, self._logs, self._clock = logs.broker_config, logs, logs.environment.clock
+        self.max_frame_bytes = config.socket_request_max_bytes
+        self._max_idle_ms = config.connections_max_idle_ms
+        queued_bytes = config.queued_max_request_bytes
+        self._free_bytes = max(_QUEUED_BYTES if queued_bytes < 0 else queued_bytes, self.max_frame_bytes + 4)
         self._by_host: Counter[str] = Counter()
         self._connections: dict[Connection, None] = {}
         self._granted: dict[Connection, int] = {}
         self._granted_since: dict[Connection, int] = {}
         self._waiting: dict[Connection, int] = {}
-
-    def configure(self, config: BrokerConfig) -> None:
-        """Use new limits for the connections to come."""
-        self._max_connections = config.max_connections
-        self._max_connections_per_ip = config.max_connections_per_ip
 
     @property
     def connections(self) -> list[Connection]:
@@ -52,9 +36,9 @@ class ConnectionLimits:
 
     def admit(self, connection: Connection) -> bool:
         """Whether there is room for one more connection; `dismiss` makes room again."""
-        host = connection.peer.host
-        is_full = len(self._connections) >= self._max_connections
-        if is_full or self._by_host[host] >= self._max_connections_per_ip:
+        host, config = connection.peer.host, self._logs.broker_config
+        is_full = len(self._connections) >= config.max_connections
+        if is_full or self._by_host[host] >= config.max_connections_per_ip:
             return False
         self._by_host[host] += 1
         self._connections[connection] = None

@@ -41,12 +41,8 @@ class Server:
         endpoint = bound if advertised is None else Endpoint(advertised.host, advertised.port or bound.port)
         door = Door(listener, endpoint, self._dispatcher.context.security)
 
-        def connect() -> Connection:
-            self._limits.configure(self._dispatcher.context.config)  # which may have changed
-            return Connection(self._dispatcher, self._limits, door, self._hall)
-
         server = await self._loop.create_server(
-            connect,
+            lambda: Connection(self._dispatcher, self._limits, door, self._hall),
             sock=listening,
             backlog=_BACKLOG,
             ssl=context,

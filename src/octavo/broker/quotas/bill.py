@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Protocol
 
 from octavo.broker.quotas.limiter import QuotaLimiter
 from octavo.broker.request import Request
-from octavo.format.messages.codec import Part
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import FETCH, PRODUCE, Api
-from octavo.format.varint import Bytes
 
-_LENGTH_BYTES = 4  # before a response; they do not count
 _SAID = "throttleTimeMs"
 
 
@@ -39,10 +35,9 @@ class Bill:
         """Add the time that handling the request took."""
         self._throttle_ms = max(self._throttle_ms, self._limiter.worked(self._request, seconds))
 
-    def pay(self, row: Row | None = None, parts: Iterable[Part] = ()) -> Row | None:
+    def pay(self, row: Row | None = None, size: int = 0) -> Row | None:
         """Mute the connection of a client over its quota, and say so in the answer that it gets instead of `row`."""
         if self._api is FETCH:
-            size = sum(_size(part) for part in parts) - _LENGTH_BYTES
             self._throttle_ms = self._limiter.fetched(self._request, size, self._throttle_ms)
         if not self._throttle_ms:
             return None
@@ -56,7 +51,3 @@ class Bill:
         """Like Kafka, a fetch that is throttled for whatever reason returns nothing, and begins no session."""
         is_incremental = self._request.body["sessionEpoch"] > 0
         return {"responses": []} if is_incremental else {"responses": [], "sessionId": 0}
-
-
-def _size(part: Part) -> int:
-    return len(part) if isinstance(part, Bytes) else part.size

@@ -81,6 +81,14 @@ class WireFormat:
         return parts
 
 
+def response_size(parts: list[Part]) -> int:
+    """The size of a response, without the length in front that says it."""
+    first = parts[0]
+    assert isinstance(first, bytes)
+    size: int = _LENGTH_AND_ID.unpack_from(first)[0]
+    return size
+
+
 @cache
 def wire_format(api: Api, version: int) -> WireFormat:
     """How an API, in a version that it has, is read and written."""

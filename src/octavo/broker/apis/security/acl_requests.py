@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError
+from octavo.broker.errors import RequestError, told
+from octavo.broker.request import Request
 from octavo.broker.security.acls import AclFilter, Operation, PatternType, Permission, ResourceType
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
@@ -13,6 +14,16 @@ def check_enabled(context: Context) -> None:
     """Refuse ACLs that nobody enforces, as Kafka does."""
     if not context.authorizer.enabled:
         raise RequestError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+
+
+def refusal(request: Request, context: Context) -> Row | None:
+    """What a client that may not change ACLs is told about each of those it names; None if it may."""
+    try:
+        context.check_cluster(request.client, Operation.ALTER)
+        check_enabled(context)
+    except RequestError as error:
+        return told(error)
+    return None
 
 
 def filter_of(row: Row) -> AclFilter:

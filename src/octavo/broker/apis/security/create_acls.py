@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.broker.apis.security.acl_requests import check_enabled
+from octavo.broker.apis.security.acl_requests import refusal
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, told
 from octavo.broker.request import Answer, Later, Request
@@ -15,11 +15,8 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 def handle(request: Request, context: Context) -> Answer:
     creations = request.body["creations"]
-    try:
-        context.check_cluster(request.client, Operation.ALTER)
-        check_enabled(context)
-    except RequestError as error:
-        return {"results": [told(error)] * len(creations)}
+    if (refused := refusal(request, context)) is not None:
+        return {"results": [refused] * len(creations)}
     results: list[Row] = []
     wanted: set[Acl] = set()
     for row in creations:

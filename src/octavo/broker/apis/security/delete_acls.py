@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from octavo.broker.apis.security.acl_requests import check_enabled, filter_of
+from octavo.broker.apis.security.acl_requests import filter_of, refusal
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import told
 from octavo.broker.request import Answer, Later, Request
-from octavo.broker.security.acls import Acl, Operation
+from octavo.broker.security.acls import Acl
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 
 
 def handle(request: Request, context: Context) -> Answer:
     filters = request.body["filters"]
-    try:
-        context.check_cluster(request.client, Operation.ALTER)
-        check_enabled(context)
-    except RequestError as error:
-        return {"filterResults": [told(error)] * len(filters)}
+    if (refused := refusal(request, context)) is not None:
+        return {"filterResults": [refused] * len(filters)}
     return Later(lambda: {"filterResults": [_delete(context, row) for row in filters]})
 
 
