@@ -33,6 +33,7 @@ Result = TypeVar("Result")
 
 _STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _ANY_LOCAL_PORT = "127.0.0.1:0"
+_ROUNDS_TO_END = 2  # of the loop: a connection with TLS learns in the second one that it is closed
 _THREADS = 4  # for work that waits for a disk, such as creating and deleting topics
 
 
@@ -83,11 +84,11 @@ class Broker:
         self._loop = self.make_loop()
         self._thread = threading.Thread(target=self._run, name="octavo-broker", daemon=True)
         self._is_closed = False
+        serving = asyncio.run_coroutine_threadsafe(self._serve(listeners), self._loop)
         self._thread.start()
         on_fork(self)
         try:
-            self._server = self._call(self._make_server)
-            self.addresses = {listener.name: self._listen(listener) for listener in listeners}
+            self.addresses = serving.result()
             self.address = next(iter(self.addresses.values()))
             if metrics is not None:
                 self._metrics = MetricsServer(self._server.collector(logs), parse_listener(metrics)[1])
@@ -108,9 +109,7 @@ class Broker:
         self._is_closed = True
         if hasattr(self, "_metrics"):
             self._metrics.close()
-        if hasattr(self, "_server"):
-            self._call(self._server.close)
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop)
         self._thread.join()
         self._executor.shutdown(cancel_futures=True)
         self._loop.close()
@@ -152,8 +151,18 @@ class Broker:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
-    def _listen(self, listener: Listener) -> Endpoint:
-        return asyncio.run_coroutine_threadsafe(self._server.listen(listener), self._loop).result()
+    async def _serve(self, listeners: Sequence[Listener]) -> dict[str, Endpoint]:
+        self._server = self._make_server()
+        return {listener.name: await self._server.listen(listener) for listener in listeners}
+
+    async def _stop(self) -> None:
+        try:
+            if hasattr(self, "_server"):
+                self._server.close()
+            for _ in range(_ROUNDS_TO_END):
+                await asyncio.sleep(0)
+        finally:
+            self._loop.stop()
 
     def _make_server(self) -> Server:
         logs, config = self.logs, self.logs.broker_config
