@@ -55,7 +55,8 @@ def folder(tmp_path: Path) -> Path:
 def test_indexes_are_kafkas() -> None:
     """All indexes of logs that a broker recovered; it opens the cluster's metadata log differently."""
     root = unpack("v431-killed-recovered")
-    configs = TopicConfigs(LocalFileSystem(), [root], {})
+    configs = TopicConfigs()
+    configs.read(LocalFileSystem(), root)
     compared = 0
     for files in open_log_dirs(root, lambda name: name.topic != CLUSTER_METADATA_TOPIC).partitions.values():
         config = configs.of(files.folder.topic)

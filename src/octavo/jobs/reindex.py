@@ -53,7 +53,8 @@ class ReindexResult:
 
 def plan(directory: Directory, configs: Mapping[str, Given], *, write: bool) -> list[ReindexTask]:
     """One task per segment; `configs` override the topics' own."""
-    known = TopicConfigs(LocalFileSystem(), [Path(directory.root.location.path)], {})
+    known = TopicConfigs()
+    known.read(LocalFileSystem(), Path(directory.root.location.path))
     tasks = []
     for files in directory.partitions.values():
         config = known.of(files.folder.topic, configs)

@@ -11,7 +11,7 @@ from octavo.errors import CorruptionError
 from octavo.scanner.places.location import UNKNOWN_SIZE, Location, ReadableFileSystem
 from octavo.storage.topics.metadata_configs import metadata_records
 from octavo.storage.topics.topic_configs import TopicConfigs
-from octavo.system.filesystem import MOST_BYTES, LocalFileSystem
+from octavo.system.filesystem import MOST_BYTES
 
 if TYPE_CHECKING:
     from octavo.format.messages.records import MetadataRecord
@@ -46,7 +46,7 @@ class _Files:
 
 def source_configs(roots: Iterable[Location]) -> TopicConfigs:
     """The configs in the roots of log directories: Octavo's own file over the cluster's metadata."""
-    configs = TopicConfigs(LocalFileSystem(), [], {}, {})
+    configs = TopicConfigs()
     for root in dict.fromkeys(roots):
         try:
             configs.read(_Files(root.file_system), Path(root.path))

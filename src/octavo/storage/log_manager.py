@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from octavo.config import BrokerConfig, Given, LogConfig
-from octavo.config.table import parse_topic
-from octavo.errors import ConfigError, KafkaStorageError, LogDirError, OctavoError
+from octavo.errors import KafkaStorageError, LogDirError, OctavoError
 from octavo.format.names import TopicPartition
 from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.background import Background
 from octavo.storage.cleaner.manager import CleanerManager
-from octavo.storage.directory.dynamic_configs import DynamicConfigs, check_cordoned
+from octavo.storage.directory.dynamic_configs import DynamicConfigs
 from octavo.storage.directory.log_root import LogRoot, Only, Selection
 from octavo.storage.directory.log_roots import Paths, as_paths, live, open_roots
 from octavo.storage.directory.open_logs import Loss, OpenLogs
@@ -73,10 +72,10 @@ class LogManager:
         progress: RecoveryProgress | None = None,
         on_loss: OnLoss | None = None,
     ) -> None:
-        given, places, selection = BrokerConfig.of(configs or {}), as_paths(paths), Selection(only)
+        places, selection = as_paths(paths), Selection(only)
+        self._dynamic = DynamicConfigs(places, configs or {}, topic_configs or {}, CleanerManager.check)
+        self._configs = self._dynamic.topics
         self.upkeep = upkeep
-        _check_given(configs or {}, topic_configs or {})
-        check_cordoned(places, given.cordoned_log_dirs)
         self._threads = ThreadScheduler() if background and environment is None else None
         self._cleaner_threads = 0
         self.environment = environment or Environment(self._threads or EndScheduler())
@@ -86,14 +85,12 @@ class LogManager:
         self._shared: dict[object, Any] = {}
         self._sharing = threading.Lock()
         try:
-            self.roots = open_roots(places, self.environment, selection, create=create, node_id=given.node_id)
+            node_id = self.broker_config.node_id
+            self.roots = open_roots(places, self.environment, selection, create=create, node_id=node_id)
             not_offline = [root.path for root in self.roots if root.failure is None]
             ledger = CommitLedger(self.environment.filesystem, not_offline)
             selection.include(ledger.pending_partitions())
-            self._dynamic = DynamicConfigs(
-                self.roots, self.environment.filesystem, configs or {}, topic_configs or {}, CleanerManager.check
-            )
-            self._configs = self._dynamic.topics
+            self._dynamic.read(self.roots)
             self._start_threads(self.broker_config)
             self._open = OpenLogs(self.roots, self.environment)
             options = OpenOptions(progress=progress, on_loss=on_loss or no_loss, upkeep=upkeep, check_all=check_all)
@@ -371,12 +368,3 @@ class LogManager:
         self._closing, self._sharing = threading.Lock(), threading.Lock()  # a thread of the parent may hold them
         self._is_released = True
         self._open.disown()
-
-
-def _check_given(broker: Mapping[str, Given], explicit: Mapping[str, Mapping[str, Given]]) -> None:
-    """Refuse invalid configs before anything is opened or changed."""
-    for name in ("log.dirs", "log.dir"):
-        if name in broker:
-            raise ConfigError(f"{name} is given as a config: pass the directories as the first argument instead")
-    for own in explicit.values():
-        parse_topic(own)

@@ -12,7 +12,9 @@ _PROPERTY = re.compile(r"((?:[^\\=: \t\f]|\\.)*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.D
 _LEADING = " \t\f"
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|u|.|\Z)", re.DOTALL)
 _UNESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_ESCAPED = {"\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f", **{sign: f"\\{sign}" for sign in "\\=:#!"}}
+_ESCAPED = str.maketrans(
+    {"\t": r"\t", "\n": r"\n", "\r": r"\r", "\f": r"\f", **{sign: f"\\{sign}" for sign in "\\=:#!"}}
+)
 
 
 def decode(data: bytes) -> dict[str, str]:
@@ -32,9 +34,9 @@ def encode(properties: Mapping[str, str], comments: Sequence[str] = ()) -> bytes
     """The text, in the mapping's order: comment lines first, then one line per property."""
     content = [f"#{comment}\n" for comment in comments]
     for key, value in properties.items():
-        escaped_key = _escape(key).replace(" ", r"\ ")
+        escaped_key = key.translate(_ESCAPED).replace(" ", r"\ ")
         before_blank = "\\" if value.startswith(" ") else ""
-        content.append(f"{escaped_key}={before_blank}{_escape(value)}\n")
+        content.append(f"{escaped_key}={before_blank}{value.translate(_ESCAPED)}\n")
     try:
         return "".join(content).encode("utf-8")
     except UnicodeEncodeError as error:
@@ -71,7 +73,3 @@ def _unescape(text: str, position: int) -> str:
         return _UNESCAPED.get(escape, escape)
 
     return _ESCAPE.sub(replaced, text)
-
-
-def _escape(text: str) -> str:
-    return "".join(_ESCAPED.get(character, character) for character in text)

@@ -6,40 +6,47 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from octavo.config import BrokerConfig, Given, LogConfig
+from octavo.config.table import parse_topic
 from octavo.errors import ConfigError
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.directory.log_roots import live, replace_everywhere
 from octavo.storage.topics.broker_store import BROKER_FILE
 from octavo.storage.topics.topic_configs import TopicConfigs
-from octavo.system.filesystem import FilesToRead
 
 _ALL_DIRECTORIES = "*"
 _CORDONED = "cordoned.log.dirs"
 
 
 class DynamicConfigs:
-    """What was given, overridden by what the directories' files say. Whoever alters them holds the logs' lock.
+    """What was given, then overridden by what the directories' files say. Whoever alters them holds the logs' lock.
 
     `check` raises ConfigError for configs that cannot be used.
     """
 
     def __init__(
         self,
-        roots: Sequence[LogRoot],
-        filesystem: FilesToRead,
+        paths: Sequence[Path],
         given: Mapping[str, Given],
         explicit: Mapping[str, Mapping[str, Given]],
         check: Callable[[BrokerConfig], None],
     ) -> None:
-        self.topics = TopicConfigs(filesystem, [], given, explicit)
-        for root in live(roots):
-            with root.unless_offline():
-                self.topics.read(filesystem, root.path)
-        self.topics.check_explicit()
-        self._roots = roots
+        self.broker = BrokerConfig.of(given)
+        _check_given(given, explicit)
+        _check_cordoned(paths, self.broker)
+        self.topics = TopicConfigs(given, explicit)
+        self._roots: Sequence[LogRoot] = ()
         self._check = check
         self._listeners: list[Callable[[BrokerConfig], None]] = []
-        self._set(BrokerConfig.of(self.topics.broker))
+
+    def read(self, roots: Sequence[LogRoot]) -> None:
+        """Read the files of the directories, which are locked now."""
+        self._roots = roots
+        given = self.topics.broker
+        for root in live(roots):
+            with root.unless_offline():
+                self.topics.read(root.files, root.path)
+        self.topics.check_explicit()
+        self._set(self.broker if self.topics.broker == given else BrokerConfig.of(self.topics.broker))
 
     def on_change(self, listener: Callable[[BrokerConfig], None]) -> None:
         """Call a function with the broker's configs after each change."""
@@ -51,7 +58,7 @@ class DynamicConfigs:
         LogConfig.of({}, after.effective)
         config = BrokerConfig.of(after.effective)
         if _CORDONED in changes:  # an older value may name directories that are not open now
-            check_cordoned([root.path for root in self._roots], config.cordoned_log_dirs)
+            _check_cordoned([root.path for root in self._roots], config)
         self._check(config)
         if dry_run:
             return
@@ -64,27 +71,30 @@ class DynamicConfigs:
 
     def _set(self, config: BrokerConfig) -> None:
         self.broker = config
-        without_new = _cordoned([root.path for root in self._roots], config.cordoned_log_dirs)
         for root in self._roots:
-            root.is_cordoned = root.path in without_new
+            root.is_cordoned = any(_is_named(root.path, name) for name in config.cordoned_log_dirs)
 
 
-def check_cordoned(paths: Sequence[Path], names: Sequence[str]) -> None:
-    """Refuse a cordoned.log.dirs that names a directory other than these."""
-    places = {path.resolve() for path in paths}
-    for name in names:
-        if name != _ALL_DIRECTORIES and Path(name).resolve() not in places:
+def _check_given(broker: Mapping[str, Given], explicit: Mapping[str, Mapping[str, Given]]) -> None:
+    """Refuse invalid configs before anything is opened or changed."""
+    for name in ("log.dirs", "log.dir"):
+        if name in broker:
+            raise ConfigError(f"{name} is given as a config: pass the directories as the first argument instead")
+    for own in explicit.values():
+        parse_topic(own)
+
+
+def _check_cordoned(paths: Sequence[Path], config: BrokerConfig) -> None:
+    """Refuse a cordoned.log.dirs that names a directory other than these.
+
+    What a cluster's metadata names is not checked: directories may be copied, and opened without the broker's others.
+    """
+    for name in config.cordoned_log_dirs:
+        if not any(_is_named(path, name) for path in paths):
             expected = f"{_ALL_DIRECTORIES} or log directories: {', '.join(map(str, paths))}"
             raise ConfigError(f"{_CORDONED} names {name}, expected {expected}")
 
 
-def _cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
-    """The directories that cordoned.log.dirs names, in whatever spelling.
-
-    A cluster's metadata may name other directories too: directories may be copied, and opened without the broker's
-    others.
-    """
-    if _ALL_DIRECTORIES in names:
-        return list(paths)
-    places = {Path(name).resolve() for name in names}
-    return [path for path in paths if path.resolve() in places]
+def _is_named(path: Path, name: str) -> bool:
+    """Whether cordoned.log.dirs names this directory, in whatever spelling."""
+    return name == _ALL_DIRECTORIES or Path(name).resolve() == path.resolve()

@@ -81,8 +81,7 @@ class LogRoot:
         self.selection = selection
         self.failure: str | None = None  # why the directory is offline
         self.is_missing = False  # it will be created with the first topic
-        self.has_identity = False  # if not, meta.properties is created with the first topic, too
-        self.directory_id: bytes | None = None  # from meta.properties
+        self._meta: MetaProperties | None = None  # of meta.properties; without it, it is created with the first topic
         self.is_cordoned = False  # it gets no new partitions
         self.clean = False
         self.partitions: set[TopicPartition] = set()  # every partition with a folder, opened or not
@@ -98,6 +97,14 @@ class LogRoot:
     def is_live(self) -> bool:
         """Whether the directory can be used: it exists, and its disk has not failed."""
         return self.failure is None and not self.is_missing
+
+    @property
+    def has_identity(self) -> bool:
+        return self._meta is not None
+
+    @property
+    def directory_id(self) -> bytes | None:
+        return None if self._meta is None else self._meta.directory_id
 
     def exists(self) -> bool:
         return self.files.exists(self.path)
@@ -146,19 +153,17 @@ class LogRoot:
     def meta(self) -> MetaProperties | None:
         """The content of meta.properties; None if there is no such file."""
         path = self.path / META_PROPERTIES
-        if not self.files.exists(path):
-            return None
-        try:
-            meta = meta_properties.decode(self.files.read_bytes(path))
-        except CorruptionError as error:
-            raise error.at(path=str(path)) from None
-        self.directory_id, self.has_identity = meta.directory_id, True
-        return meta
+        if self._meta is None and self.files.exists(path):
+            try:
+                self._meta = meta_properties.decode(self.files.read_bytes(path))
+            except CorruptionError as error:
+                raise error.at(path=str(path)) from None
+        return self._meta
 
     def write_meta(self, meta: MetaProperties, now_ms: int) -> None:
         written = datetime.fromtimestamp(now_ms / 1000, UTC)
         replace_file(self.files, self.path / META_PROPERTIES, meta_properties.encode(meta, written))
-        self.directory_id, self.has_identity = meta.directory_id, True
+        self._meta = meta
 
     def folders(self) -> dict[str, PartitionFolder]:
         """The partitions' folders by name; like a broker, refuses a folder that no broker would make."""

@@ -24,7 +24,7 @@ def as_paths(given: Paths) -> list[Path]:
     paths = [_local(place) for place in ([given] if isinstance(given, str | os.PathLike) else given)]
     if not paths:
         raise LogDirError("no log directory is given: name at least one")
-    if len({path.resolve() for path in paths}) < len(paths):
+    if len(paths) > 1 and len({path.resolve() for path in paths}) < len(paths):
         raise LogDirError(f"a log directory is named twice: {', '.join(map(str, paths))}")
     return paths
 

@@ -57,7 +57,7 @@ class Destinations:
         self._known: dict[str, Destination] = {}
         self._folders: dict[str, dict[int, Path]] = {}
         self._pending: dict[str, PendingTopic] = {}  # partly created by a commit that is in progress or was interrupted
-        self._configs = TopicConfigs(filesystem, [], {}, {})
+        self._configs = TopicConfigs()
         for root in roots:
             filesystem.mkdir(root)
         self._look(filesystem)

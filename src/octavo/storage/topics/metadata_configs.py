@@ -65,8 +65,8 @@ def read_metadata_configs(filesystem: FilesToRead, root: Path) -> MetadataConfig
                 configs.pop(data["name"], None)
             else:
                 configs[data["name"]] = data["value"]
-    node, cluster = (_known(brokers.get(name, {})) for name in (_node_id(filesystem, root), _CLUSTER_DEFAULT))
-    return MetadataConfigs(topics, node, cluster, groups)
+    node = brokers.get(_node_id(filesystem, root), {}) if brokers else {}
+    return MetadataConfigs(topics, _known(node), _known(brokers.get(_CLUSTER_DEFAULT, {})), groups)
 
 
 def _known(configs: dict[str, str]) -> dict[str, str]:

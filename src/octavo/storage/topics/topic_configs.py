@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from octavo.config import TOPIC_CONFIGS, Given, LogConfig, as_text
@@ -27,22 +27,16 @@ class TopicConfigs:
     """
 
     def __init__(
-        self,
-        filesystem: FilesToRead,
-        roots: Sequence[Path],
-        broker: Mapping[str, Given],
-        explicit: Mapping[str, Mapping[str, Given]] | None = None,
+        self, broker: Mapping[str, Given] | None = None, explicit: Mapping[str, Mapping[str, Given]] | None = None
     ) -> None:
-        self.defaults = LogConfig.of({}, broker)
+        self.defaults = LogConfig.of({}, broker or {})
         self.stored: dict[str, StoredTopic] = {}
         self.interrupted: dict[tuple[str, bytes], StoredTopic] = {}
         self._metadata: dict[str, dict[str, str]] = {}
-        self.brokers = BrokerConfigs(broker)
+        self.brokers = BrokerConfigs(broker or {})
         self.groups: dict[str, dict[str, str]] = {}  # as the cluster's metadata has them
         self._explicit = explicit or {}
         self._known: dict[str, LogConfig] = {}  # one per topic, since there may be thousands of logs
-        for root in roots:
-            self.read(filesystem, root)
 
     def read(self, filesystem: FilesToRead, root: Path) -> None:
         """Read a directory's files. If two differ, the first one wins, unless it only records a change as begun."""
@@ -57,9 +51,12 @@ class TopicConfigs:
         for topic, configs in metadata.topics.items():
             _check(configs, topic, root / METADATA_FOLDER)
         self._metadata = {**metadata.topics, **self._metadata}
-        self.brokers.read(filesystem, root, metadata)
         self.groups = {**metadata.groups, **self.groups}
-        self.renew()
+        self._known.clear()
+        before = self.broker
+        self.brokers.read(filesystem, root, metadata)
+        if self.broker != before:
+            self.renew()
 
     def renew(self) -> None:
         """Compute the configs of topics again, after those of the broker have changed."""
