@@ -37,6 +37,7 @@ def start(path: Path) -> float:
 def slate(path: Path) -> float:
     """From the end of one test to the begin of the next, as the fixture does it."""
     kafka = used(Kafka(path=path / "last"))
+    kafka.is_temporary = True
     started = time.perf_counter()
     kafka.close()
     following = Kafka(path=path / "next")

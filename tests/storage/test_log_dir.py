@@ -218,6 +218,20 @@ def test_a_clean_stop_leaves_what_a_broker_leaves(tmp_path: Path) -> None:
     assert meta_properties.decode((tmp_path / "meta.properties").read_bytes()) == meta
 
 
+def test_a_directory_that_is_discarded_is_closed_without_another_write(tmp_path: Path) -> None:
+    logs = opened(tmp_path)
+    logs.create_topic("t", 1)
+    log = logs.log("t", 0)
+    log.append_as_leader(bytearray(batch(0, 3)), leader_epoch=0)
+    held = {path for path in tmp_path.rglob("*") if path.name != ".lock"}
+    logs.close(discard=True)
+    assert set(tmp_path.rglob("*")) == held
+    with pytest.raises(KafkaStorageError, match="its directory is removed"):
+        log.append_as_leader(bytearray(batch(3)), leader_epoch=0)
+    with opened(tmp_path) as logs:
+        assert logs.log("t", 0).log_end_offset == 3
+
+
 def test_a_directory_that_was_not_closed_is_recovered(tmp_path: Path) -> None:
     with opened(tmp_path) as logs:
         logs.create_topic("t", 1)

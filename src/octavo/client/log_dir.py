@@ -191,8 +191,11 @@ class LogDir(LogManager):
                 if topic in before and topic not in after:
                     self.group_coordinator.admin.topic_deleted(topic)
 
-    def close(self) -> None:
-        """Close brokers, producers and consumers, then stop cleanly. After an interrupt it can be called again."""
+    def close(self, *, discard: bool = False) -> None:
+        """Close brokers, producers and consumers, then stop cleanly. After an interrupt it can be called again.
+
+        With `discard` the logs are left as they are, because the directories are about to be removed.
+        """
         clients: list[Closeable] = []
         made: Clients | None = self._shared.get(Clients)
         if made is not None and not self._open.is_closed:
@@ -203,7 +206,7 @@ class LogDir(LogManager):
                 client.close()
             except Exception as error:  # whatever fails, the directories must be unlocked
                 failure = failure or error
-        super().close()
+        super().close(discard=discard)
         if failure is not None:
             raise failure
 

@@ -347,10 +347,11 @@ class LogManager:
             if self.logs.get(topic_partition) is log:
                 raise
 
-    def close(self) -> None:
+    def close(self, *, discard: bool = False) -> None:
         """Stop cleanly: flush and close all logs, write the checkpoints, unlock the directories.
 
-        After an interrupt it can be called again.
+        After an interrupt it can be called again. With `discard` nothing more is written, because the directories are
+        about to be removed.
         """
         with self._closing:
             if self._is_released:
@@ -358,7 +359,7 @@ class LogManager:
             with self._open.lock:  # a topic change in progress is completed first
                 self._open.is_closed = True
             self.cleaner.stop()
-            failures = self._open.close(self.environment.scheduler)
+            failures = self._open.close(self.environment.scheduler, discard=discard)
             self._is_released = True
         if failures:
             raise failures[0]

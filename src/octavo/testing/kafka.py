@@ -159,7 +159,7 @@ class Kafka:
         closed; a client that is still running connects again.
         """
         port = self._slate.broker.address.port
-        self._close_slate()
+        self._close_slate(discard=True)
         shutil.rmtree(self._base / "logs")
         self._slate = Slate(self._base / "logs", self._configs, _path(start_from), port)
 
@@ -173,13 +173,13 @@ class Kafka:
             return
         self._is_closed = True
         try:
-            self._close_slate()
+            self._close_slate(discard=self.is_temporary)
         finally:
             self._remove()
 
-    def _close_slate(self) -> None:
+    def _close_slate(self, *, discard: bool) -> None:
         self._producer = None
-        self._slate.close()
+        self._slate.close(discard=discard)
 
     def _remove(self) -> None:
         if self.is_temporary:

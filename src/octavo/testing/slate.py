@@ -47,8 +47,8 @@ class Slate:
             raise
         self.clock = BrokerClock(shifted, scheduler, self.broker.run_timers)
 
-    def close(self) -> None:
-        self.logs.close()  # which closes the broker first
+    def close(self, *, discard: bool) -> None:
+        self.logs.close(discard=discard)  # which closes the broker first
 
 
 def _copy(source: Path, target: Path) -> None:

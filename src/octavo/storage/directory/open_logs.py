@@ -160,20 +160,27 @@ class OpenLogs:
 
     def losses(self) -> list[Loss]:
         """What recovery cut or dropped from the logs when they were opened, log by log."""
-        logs = [*self.logs.values(), *(log for _, log in self.future_and_stray)]
-        return [loss for log in logs for loss in _losses(log)]
+        return [loss for log in self._all() for loss in _losses(log)]
 
-    def close(self, scheduler: Scheduler) -> list[KafkaStorageError]:
+    def _all(self) -> list[PartitionLog]:
+        return [*self.logs.values(), *(log for _, log in self.future_and_stray)]
+
+    def close(self, scheduler: Scheduler, *, discard: bool) -> list[KafkaStorageError]:
         """Stop cleanly: each directory then holds what a broker leaves behind.
 
         1. End background work. 2. Flush and close every log. 3. Write the checkpoints, then `.kafka_cleanshutdown`. 4.
         Unlock. A crash before the end of 3 makes the next start recover. An interrupt before 4 leaves the directories
-        locked; call it again to close the rest.
+        locked; call it again to close the rest. With `discard`, 2 flushes nothing and 3 is left out.
 
         Returns the errors of logs and directories that could not be closed cleanly; all the others are closed.
         """
         scheduler.shutdown()
-        failures = [failure for root in self.live_roots for failure in self._close(root)]
+        failures: list[KafkaStorageError] = []
+        if discard:
+            for log in self._all():
+                log.abandon("its directory is removed")
+        else:
+            failures = [failure for root in self.live_roots for failure in self._close(root)]
         for root in self.roots:
             root.unlock()
         return failures
@@ -202,7 +209,7 @@ class OpenLogs:
         """In a forked child: refuse any further use."""
         self.is_closed = True
         self.lock = threading.RLock()  # a thread of the parent may hold it
-        for log in [*self.logs.values(), *(log for _, log in self.future_and_stray)]:
+        for log in self._all():
             log.disown()
         for root in self.roots:
             root.disown()
