@@ -10,7 +10,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 
 def check_enabled(context: Context) -> None:
-    """Refuse ACLs that nobody enforces, as Kafka does."""
+    """Refuse the request if nothing enforces ACLs, as Kafka does."""
     if not context.authorizer.enabled:
         raise RequestError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.broker.apis.security.acl_requests import check_enabled, filter_of
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.security.acls import Acl, Operation
 from octavo.errors import OctavoError
@@ -17,7 +17,7 @@ def handle(request: Request, context: Context) -> Answer:
         context.check_cluster(request.client, Operation.ALTER)
         check_enabled(context)
     except RequestError as error:
-        return {"filterResults": [told(error)] * len(filters)}
+        return {"filterResults": [error_fields(error)] * len(filters)}
     return Later(lambda: {"filterResults": [_delete(context, row) for row in filters]})
 
 
@@ -32,7 +32,7 @@ def _delete(context: Context, row: Row) -> Row:
         wanted = filter_of(row)
         context.security.change_acls(change)
     except OctavoError as error:
-        return told(error)
+        return error_fields(error)
     return {
         "matchingAcls": [
             {
