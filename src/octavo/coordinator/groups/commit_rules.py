@@ -119,7 +119,7 @@ def expired(
 
 
 def _unused_since(group: ClassicGroup) -> int | None:
-    """When offsets began to be unused; NO_TIMESTAMP: when they were committed, None: they are in use."""
+    """Since when offsets are unused: NO_TIMESTAMP means since their commit, None that they are in use."""
     is_stable_consumer = group.uses_consumer_protocol and group.subscribed_topics is not None
     if not is_empty(group) and not (is_stable_consumer and group.state is ClassicState.STABLE):
         return None

@@ -73,7 +73,7 @@ NO_TOPICS = Topics()
 
 
 class OpenTopics:
-    """The topics of log directories, listed again when there is another mapping of logs, which means a change."""
+    """The topics of log directories; listed again once there is a new mapping of logs, which means a change."""
 
     def __init__(self, log_manager: LogManager) -> None:
         self._log_manager = log_manager
