@@ -178,7 +178,7 @@ class Producer:
     def close(self) -> None:
         """Append what is waiting, or abort the open transaction; nothing can be sent afterwards.
 
-        If a close is interrupted it can be called again.
+        If it is interrupted, it can be called again.
         """
         if self._refusal == _FORKED:
             return
