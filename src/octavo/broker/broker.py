@@ -102,7 +102,7 @@ class Broker:
         return str(self.address)
 
     def close(self) -> None:
-        """Close all connections, then the log directories, unless somebody else opened them."""
+        """Close all connections, then the log directories, unless the caller opened them."""
         if self._is_closed:
             return
         self._is_closed = True

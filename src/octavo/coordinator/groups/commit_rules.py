@@ -103,7 +103,7 @@ def expired(
 ) -> list[TopicPartition]:
     """The partitions whose offsets have been kept long enough.
 
-    Offsets of a group with members are kept, unless nobody subscribes to their topic any more. The time counts from the
+    Offsets of a group with members are kept, unless nobody subscribes to their topic any more. The time runs from the
     moment the group became empty or, if it never had members or still has some, from the commit.
     """
     since_ms = NO_TIMESTAMP if isinstance(group, ConsumerGroup) else _unused_since(group)

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class ProducerAnswer(NamedTuple):
-    """The answer to InitProducerId and EndTxn: an error, or the identity to go on with."""
+    """The answer to InitProducerId and EndTxn: an error, or the identity to continue with."""
 
     error: ErrorCode
     identity: Identity = NOBODY
@@ -70,7 +70,7 @@ class TransactionCoordinator:
         return _answer(lambda: self.take_over(transactional_id, timeout_ms, expected))
 
     def take_over(self, transactional_id: str, timeout_ms: int, expected: Identity | None = None) -> ProducerAnswer:
-        """Begin to use an id. An open transaction is aborted first: call `complete`, then ask again."""
+        """Begin to use an id. An open transaction is aborted first: call `complete`, then this again."""
         if not transactional_id:
             return ProducerAnswer(ErrorCode.INVALID_REQUEST)
         if not 0 < timeout_ms <= self.longest_timeout_ms:

@@ -15,8 +15,8 @@ _METADATA = "metadata"
 def stream_name(options: SinkOptions) -> str:
     """The name of a streaming query: txnAppId, or the id that Spark keeps in the query's checkpoint.
 
-    Spark gives a Python sink nothing but its options. If the checkpoint is deleted, batches count from 0 again under a
-    new id; under the same txnAppId they would be taken for batches that were already committed.
+    Spark gives a Python sink nothing but its options. If the checkpoint is deleted, batches are numbered from 0 again
+    under a new id; under the same txnAppId they would be taken for batches that were already committed.
     """
     if options.app_id is not None:
         return options.app_id

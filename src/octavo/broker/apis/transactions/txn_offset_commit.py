@@ -1,4 +1,4 @@
-"""TxnOffsetCommit: stores how far a group has read, which counts once the producer's transaction is committed."""
+"""TxnOffsetCommit: stores how far a group has read; it takes effect once the transaction is committed."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Topics:
         return None if topic is None else TopicPartition(topic.name, partition.partition)
 
     def hash(self, names: Iterable[str]) -> int:
-        """Kafka's hash of what members are subscribed to; topics that do not exist do not count."""
+        """Kafka's hash of what members are subscribed to; topics that do not exist are left out."""
         existing = sorted(name for name in names if name in self.by_name)
         for name in existing:
             if name not in self._hashes:
