@@ -383,7 +383,7 @@ def test_what_is_refused(store: Store) -> None:
         ({"auto.offset.reset": "by_duration:P"}, "expected earliest"),
         ({"isolation.level": "serializable"}, "expected one of read_uncommitted, read_committed"),
         ({"partition.assignment.strategy": "fair"}, "expected some of range, roundrobin, sticky"),
-        ({"group.id": ""}, "group.id is '', expected a name, or no group.id"),
+        ({"group.id": ""}, "group.id is empty: give a name, or no group.id"),
     ],
 )
 def test_configs_that_are_refused(store: Store, configs: dict[str, str], words: str) -> None:

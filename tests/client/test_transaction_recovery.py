@@ -104,7 +104,7 @@ def test_a_new_producer_is_refused_until_it_is_completed(store: Store, bad_disk:
 def test_the_periodic_task_completes_it(store: Store, bad_disk: Disk, caplog: pytest.LogCaptureFixture) -> None:
     failed_commit(store)
     store.world.scheduler.advance(10_000)
-    assert not is_stable(store) and "the transaction of x cannot be ended now" in caplog.text
+    assert not is_stable(store) and "the transaction of x cannot be completed now" in caplog.text
     bad_disk.is_bad = False
     store.world.scheduler.advance(10_000)
     assert committed(store) == [b"1", b"1"] and is_stable(store)
@@ -218,7 +218,7 @@ def test_a_part_of_the_state_that_cannot_be_read_stops_only_its_ids(
         producer.send("t", b"v")
     with pytest.raises(CorruptRecordError):
         logs.producer(transactional_id="x")
-    assert f"{damaged} cannot be read, its transactional ids cannot be used" in caplog.text
+    assert f"{damaged} cannot be read, so its transactional ids cannot be used" in caplog.text
     monkeypatch.undo()
     assert logs.producer(transactional_id="x")._identity.current[1] == 1
 

@@ -177,7 +177,7 @@ def test_a_query_has_the_name_of_its_checkpoint_or_of_an_option(tmp_path: Path) 
     assert len(records(tmp_path / "logs")) == 3
     with pytest.raises(ConfigError, match="needs option 'checkpointLocation' on the writer, or 'txnAppId'"):
         stream_writer(options, schema(SCHEMA), False)
-    with pytest.raises(ConfigError, match="no query's id in its file metadata"):
+    with pytest.raises(ConfigError, match="its file metadata has no query id"):
         stream_writer({**options, "checkpointLocation": str(tmp_path / "nothing")}, schema(SCHEMA), False)
 
 
@@ -260,6 +260,6 @@ def test_records_that_txn_app_id_skips_are_told(tmp_path: Path, caplog: pytest.L
         writer.commit([writer.write(iter([rows(key=[b"k"], value=[folder.encode()])]))], 0)
     assert [record["value"] for record in records(tmp_path / "logs")] == [b"first"]
     assert [record.getMessage() for record in caplog.records] == [
-        "txnAppId copy has committed batch 0 before: 1 records are skipped. With a new checkpoint, which counts from 0,"
-        " it needs another name"
+        "txnAppId copy has committed batch 0 before: 1 records are skipped. A new checkpoint numbers batches from"
+        " 0 again, and needs another txnAppId"
     ]

@@ -40,11 +40,11 @@ _THREADS = 4  # for work that waits for a disk, such as creating and deleting to
 class Broker:
     """Serves log directories to Kafka's clients until it is closed; use it in a `with` or `async with` statement.
 
-    Given paths it opens them, with a broker's upkeep, and closes them at the end; given a LogDir it serves that and
+    Given paths, it opens them with a broker's upkeep and closes them at the end; given a LogDir, it serves that and
     leaves it open. It listens on loopback, on a free port unless one is named: `listen` is one address or several, each
-    `[PROTOCOL://]host:port` with PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, or a name that
-    `listener.security.protocol.map` knows. Configs have Kafka's names; without `listen`, their `listeners` count.
-    An address beyond this machine that anybody may use needs `allow_remote`.
+    `[PROTOCOL://]host:port` with PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, or a name in
+    `listener.security.protocol.map`. Configs have Kafka's names; the config `listeners` is used if `listen` is not
+    given. An address that other machines can use without logging in needs `allow_remote`.
 
     With `read_only` nothing on disk is locked or changed: clients see the directories as recovery would leave them now,
     and every request that would change something is refused. It serves dead disks, backups and a running broker's
@@ -103,7 +103,7 @@ class Broker:
         return str(self.address)
 
     def close(self) -> None:
-        """Close all connections, then the log directories, unless somebody else opened them."""
+        """Close all connections, then the log directories, unless the caller opened them."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -116,7 +116,7 @@ class Broker:
         self._own.close()
 
     def disown(self) -> None:
-        """In a forked child: there is no loop to close here, and the connections are the parent's."""
+        """In a forked child: close nothing, since the loop does not run there, and the connections are the parent's."""
         self._is_closed = True
 
     def __repr__(self) -> str:
@@ -144,7 +144,7 @@ class Broker:
         return asyncio.new_event_loop()
 
     def make_dispatcher(self, context: Context, executor: Executor) -> Dispatcher:
-        """What answers the requests; a broker for tests has one that can fail."""
+        """The dispatcher, which answers the requests; a broker for tests has one that can fail."""
         return Dispatcher(context, executor)
 
     def _run(self) -> None:

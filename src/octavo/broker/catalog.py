@@ -1,4 +1,4 @@
-"""The topics of the log directories, found by name and by id, as clients ask for them."""
+"""Finds the topics of the log directories by name and by id."""
 
 from __future__ import annotations
 
@@ -56,8 +56,7 @@ class _Listing(NamedTuple):
 
 
 class Catalog:
-    """Lists topics again when they have changed: the mapping of open logs is then replaced, never modified.
-    Thread-safe."""
+    """Lists the topics again once the LogDir has a new mapping of open logs; it never modifies one. Thread-safe."""
 
     def __init__(self, logs: LogDir) -> None:
         self._logs = logs

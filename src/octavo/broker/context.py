@@ -51,7 +51,7 @@ class Context:
         return self.logs.broker_config
 
     def topic(self, client: Client, operation: Operation, name: str) -> Topic:
-        """A topic, for a client that wants to do this to it; RequestError if it may not, even if it does not exist."""
+        """A topic, if the client may do this to it; otherwise RequestError, whether or not there is such a topic."""
         if self.authorizer.enabled and not self.authorizer.allows_topic(client, operation, name):
             raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         if self.is_read_only:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_MOST_BYTES = 1 << 20  # of a request without records; it can still name some 30,000 partitions
+_MOST_BYTES = 1 << 20  # in a request without records; enough to name some 30,000 partitions
 _BEFORE_LOGIN = (API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE)
 OnParts = Callable[[list[Part] | None], None]
 
@@ -140,7 +140,7 @@ class Pending:
 
 
 def _answer_parts(wire: WireFormat, header: RequestHeader, row: Row, bill: Bill | None) -> list[Part]:
-    """A response; that of a client that has exceeded its quota says for how long it is throttled."""
+    """A response; if the client has exceeded its quota, it says for how long the client is throttled."""
     parts = wire.response_parts(header.correlation_id, row)
     changed = None if bill is None else bill.pay(row, response_size(parts))
     return parts if changed is None else wire.response_parts(header.correlation_id, changed)

@@ -32,7 +32,7 @@ def producer_error(error: ErrorCode, *, knows_fenced: bool) -> ErrorCode:
     return error
 
 
-def told(error: Exception) -> Row:
-    """An error as the fields of a response that has room for a sentence."""
+def error_fields(error: Exception) -> Row:
+    """An error as the fields errorCode and errorMessage of a response."""
     sentence = error.problem if isinstance(error, RequestError) else str(error)
     return {"errorCode": code_of(error), "errorMessage": sentence and sentence[:_MOST_CHARACTERS]}

@@ -1,4 +1,4 @@
-"""Limits what clients may take: connections, memory for large frames, time without a request."""
+"""Limits what clients may use: connections, memory for large frames, time without a request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _QUEUED_BYTES = 512 << 20
 _LONGEST_FRAME_MS = 30_000  # how long a frame may take to arrive while others wait for memory
-_SMALL_FRAME_BYTES = 64 << 10  # needs no permission: small requests are served whatever others take
+_SMALL_FRAME_BYTES = 64 << 10  # needs no permission: small requests are served, whatever others use
 
 
 class ConnectionLimits:
@@ -48,7 +48,7 @@ class ConnectionLimits:
     def dismiss(self, connection: Connection) -> None:
         if connection in self._connections:
             del self._connections[connection]
-            self._by_host -= Counter([connection.peer.host])  # without those that have none left
+            self._by_host -= Counter([connection.peer.host])  # drops hosts without connections
         self._waiting.pop(connection, None)
         self.release(connection)
 
@@ -84,7 +84,7 @@ class ConnectionLimits:
         return True
 
     def release(self, connection: Connection) -> None:
-        """Release the memory of a connection's frame, so that others can have it."""
+        """Release the memory of a connection's frame, so that others can use it."""
         if not self._granted and not self._waiting:
             return
         if connection in self._granted:

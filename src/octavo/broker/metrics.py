@@ -1,4 +1,4 @@
-"""What the broker counts, as Prometheus reads it."""
+"""The broker's metrics, in the form that Prometheus reads."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class BrokerCollector:
 
         counts = self._counts
         requests = CounterMetricFamily("octavo_requests", "Requests that were answered.", labels=["api"])
-        seconds = CounterMetricFamily("octavo_request_seconds", "Time spent on making answers.", labels=["api"])
+        seconds = CounterMetricFamily("octavo_request_seconds", "Time spent on answering requests.", labels=["api"])
         for api, number in list(counts.requests.items()):
             requests.add_metric([api], number)
             seconds.add_metric([api], counts.seconds[api])
         yield requests
         yield seconds
-        yield CounterMetricFamily("octavo_received_bytes", "Bytes of requests.", value=counts.received_bytes)
+        yield CounterMetricFamily("octavo_received_bytes", "Bytes received in requests.", value=counts.received_bytes)
         yield GaugeMetricFamily("octavo_connections", "Open connections.", value=len(self._limits.connections))
         yield GaugeMetricFamily("octavo_offline_directories", "Directories that failed.", value=len(self._logs.offline))
         labels = ["topic", "partition"]

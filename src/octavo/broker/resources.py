@@ -52,7 +52,7 @@ _SYNONYMS = {name: tuple(one.name for one in key.synonyms) for name, (key, _) in
 
 
 def topic_configs(topic: str, context: Context) -> Iterator[Row]:
-    """A topic's effective configs, each with the values it would have otherwise."""
+    """A topic's effective configs, each with the values that could have applied, the effective one first."""
     return shown_topic_configs(context.logs.topic_overrides(topic), context)
 
 
@@ -70,7 +70,7 @@ def shown_topic_configs(overrides: Mapping[str, Given], context: Context) -> Ite
 
 
 def group_configs(group_id: str, context: Context) -> Iterator[Row]:
-    """A group's configs; those that no broker config gives a default have their own."""
+    """A group's configs. The defaults are the values of broker configs, or fixed where there is no such config."""
     own = context.groups.configs.values.get(group_id, {})
     for name, key in GROUP_CONFIGS.items():
         default = key.synonyms[0].name if key.synonyms else name
@@ -90,7 +90,7 @@ def broker_configs(context: Context) -> Iterator[Row]:
         if key.kind is PASSWORD:
             synonyms = [{**synonym, "value": None} for synonym in synonyms]
         value = synonyms[0]["value"] if synonyms else None
-        if name == _NODE_ID:  # it may be that of the directories
+        if name == _NODE_ID:  # it may come from the directories
             value = str(context.node_id)
         elif value is not None:
             value = _text(key.parse(value))
@@ -110,7 +110,7 @@ def cluster_configs(context: Context) -> Iterator[Row]:
 
 
 def cluster_values(context: Context) -> dict[str, str]:
-    """What was set for the cluster; a Kafka controller itself sets min.insync.replicas when it first starts."""
+    """What was set for the cluster, and min.insync.replicas, which a Kafka controller sets when it first starts."""
     sources = context.logs.broker_sources
     given = sources.given.get(MIN_INSYNC_REPLICAS, _DEFAULTS[MIN_INSYNC_REPLICAS])
     return {MIN_INSYNC_REPLICAS: as_text(given), **sources.of_cluster}
@@ -129,7 +129,7 @@ def _row(key: ConfigKey, value: str | None, synonyms: list[Row]) -> Row:
 
 
 def _unknown(name: str, source: ConfigSource) -> Row:
-    """A config that no broker has; like Kafka, it is taken for a secret."""
+    """A config that no broker has; as in Kafka, it is treated as a secret."""
     synonyms = [{"name": name, "value": None, "source": source}]
     return {"name": name, "value": None, "configSource": source, "synonyms": synonyms, "isSensitive": True,
             "readOnly": True, "configType": 0, "documentation": None}  # fmt: skip
@@ -138,7 +138,7 @@ def _unknown(name: str, source: ConfigSource) -> Row:
 def _values(name: str, context: Context) -> list[Row]:
     """The values of a broker config and its synonyms, the one in force first.
 
-    Like Kafka, without those of other names that come before the first one of its own.
+    As in Kafka, synonyms' values that come before the first value of the config itself are left out.
     """
     sources: dict[ConfigSource, Mapping[str, Given]] = {
         ConfigSource.DYNAMIC_BROKER: context.logs.broker_sources.of_broker,

@@ -1,4 +1,4 @@
-"""The parts of requests and responses that name partitions by topic."""
+"""The parts of requests and responses that list partitions by topic."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ PartitionKey = tuple[bytes | str, int]
 
 @dataclass(slots=True)
 class FetchedPartition:
-    """What a client wants from a partition, and what it was last told."""
+    """What a client wants from a partition, and what it already knows about it."""
 
     topic: bytes | str
     partition: int
@@ -31,7 +31,7 @@ class FetchedPartition:
     max_bytes: int
     current_leader_epoch: int
     last_fetched_epoch: int
-    told: tuple[int, int] | None = None  # high watermark and log start offset
+    known_marks: tuple[int, int] | None = None  # high watermark and log start offset
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class FetchSession:
                     row["partitionMaxBytes"],
                     row["currentLeaderEpoch"],
                     row["lastFetchedEpoch"],
-                    None if known is None else known.told,
+                    None if known is None else known.known_marks,
                 )
         for topic in forgotten:
             for partition in topic["partitions"]:
@@ -69,8 +69,8 @@ class FetchSession:
 
 
 class FetchSessions:
-    """Lives on the loop's thread. A full cache drops sessions that were unused for two minutes, or accepts no new
-    one."""
+    """Lives on the loop's thread. A full cache drops the least recently used session for a new one, but only after two
+    minutes without use."""
 
     def __init__(self, clock: Clock, slots: int) -> None:
         self._clock = clock
@@ -85,12 +85,12 @@ class FetchSessions:
         return self._sessions.get(session_id)
 
     def begin(self, body: Row, version: int) -> FetchSession:
-        """The session of a request, with what it changes; RequestError if there is none, or it is at another epoch.
+        """The session of a request, already updated; RequestError if there is none, or its epoch differs.
 
         | id, epoch | meaning |
         |---|---|
-        | any, -1 | all partitions, without a session; one of that id ends |
-        | any, 0 | all partitions, and a new session; one of that id ends |
+        | any, -1 | all partitions, without a session; a session with that id ends |
+        | any, 0 | all partitions, and a new session; a session with that id ends |
         | id, n | what changed since epoch n - 1 |
         """
         session_id, epoch, is_by_id = body["sessionId"], body["sessionEpoch"], version >= IDS_FROM_VERSION
@@ -113,7 +113,7 @@ class FetchSessions:
         known.update(body["topics"], body["forgottenTopicsData"])
         if body["topics"] and not self._fits(known):
             del self._sessions[session_id]
-            raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)  # the client starts again
+            raise RequestError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)  # the client begins a new one
         if not known.partitions:
             del self._sessions[session_id]
             return FetchSession(is_by_id=is_by_id)

@@ -1,4 +1,4 @@
-"""Batches that begin a transaction in a partition and may have been refused: later ones must not overtake them."""
+"""Remembers the first batches of transactions: one that was refused must not be overtaken by the next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST = 1000  # Kafka forgets them with their producers, after a day
 
 
 class _Verification(NamedTuple):
-    """The lowest sequence that a producer has tried, since the partition last took something from it."""
+    """The lowest sequence that a producer has tried since the partition last accepted a batch from it."""
 
     known: ProducerStateEntry | None
     epoch: int
@@ -26,7 +26,7 @@ class Verifications:
         self._begun: dict[tuple[PartitionLog, int], _Verification] = {}
 
     def lowest_sequence(self, log: PartitionLog, by: Identity, sequence: int) -> int:
-        """With which sequence the transaction has to begin, now that the producer tries this one."""
+        """The sequence with which the transaction has to begin; `sequence` is the one that the producer tries now."""
         key, known = (log, by.producer_id), log.producer(by.producer_id)
         begun = self._begun.pop(key, None)
         if begun is None or begun.known != known or begun.epoch < by.epoch:

@@ -1,1 +1,1 @@
-"""Producers and consumers in the process that owns the log directories; `log_dir.LogDir` makes them."""
+"""Producers and consumers in the process that owns the log directories; `log_dir.LogDir` creates them."""

@@ -66,7 +66,7 @@ class Clients:
 
     @property
     def users(self) -> list[Closeable]:
-        """Others that must be closed first, such as a broker."""
+        """Other users of the LogDir that must be closed first, such as a broker."""
         with self._lock:
             return list(self._users)
 
@@ -76,8 +76,7 @@ class Clients:
             producer.write_held(topics)
 
     def disown(self) -> None:
-        """In a forked child: make every client refuse. Takes no lock, because a thread of the parent may have held
-        it."""
+        """In a forked child: disable every client. Takes no lock, because a thread of the parent may have held it."""
         for producer in self._producers:
             producer.disown()
         for consumer in self._consumers:

@@ -40,19 +40,19 @@ class LogDir(LogManager):
             for record in logs.consumer("orders"):
                 print(record.value)
 
-    Opening takes the lock, recovers what was not closed cleanly (`recovery` lists what that cut), and deletes nothing.
+    Opening takes the lock, recovers what was not closed cleanly (`recovery` lists the cuts), and deletes nothing.
     Closing closes the clients first: records held by producers are appended, and consumed positions are committed.
 
     Args:
         paths: one log directory or several, such as the disks of one broker.
         configs: broker configs by Kafka's names. They override those in the directory's metadata and give topics their
             defaults: `{"num.partitions": 3, "offsets.topic.num.partitions": 1}`.
-        topic_configs: configs of topics by name, which override what is stored as long as this object lives.
+        topic_configs: configs by topic, which override the stored ones as long as this object lives.
         environment: clock, scheduler and file system; for tests.
         only: the partitions to open, or topics with all their partitions; the others stay untouched.
         create: create a missing directory at once (True), with the first topic (None), or refuse it (False).
         upkeep: do a broker's upkeep in the background: retention, cleaning, removal of what is marked as deleted.
-        background: run work that is due later on threads; without it, at the close.
+        background: run delayed work on threads; otherwise it is done at the close.
         skip_unreadable: leave partitions that cannot be loaded untouched and list them in `unreadable`.
         check_all: check every batch, even if the directory was closed cleanly.
         progress: called with a partition and the number of bytes that recovery has read since the last call.
@@ -100,7 +100,7 @@ class LogDir(LogManager):
             logs.producer({"linger.ms": 5, "compression.type": "zstd"})
 
         `configs` has Kafka's names; the same configs can be given by keyword, with underscores for dots. Serializers
-        make bytes or text of what is sent as key and value; None is not given to them, it is null.
+        turn keys and values into bytes or text; None is not passed to them, but becomes null.
         """
         config = ProducerConfig.of(configs, **named)
         self._check_own("producer")
@@ -134,7 +134,7 @@ class LogDir(LogManager):
                 print(record.offset, record.value)
 
         `configs` has Kafka's names; the same configs can be given by keyword, with underscores for dots. Deserializers
-        turn the bytes of keys and values into what the records have instead; null stays None.
+        turn the bytes of keys and values into the objects that records then have; null stays None.
         """
         config = ConsumerConfig.of(configs, **{"group_id": group, **named})
         self._check_own("consumer")
@@ -169,12 +169,12 @@ class LogDir(LogManager):
         return self._clients.producer_ids
 
     def transactions(self, *, start: bool = True) -> TransactionCoordinator:
-        """The coordinator of all transactional producers; unless it is to `start`, it finishes and aborts nothing."""
+        """The coordinator of all transactional producers; with `start=False` it finishes and aborts nothing."""
         return self._clients.transactions(start=start)
 
     @property
     def group_coordinator(self) -> GroupCoordinator:
-        """Knows the groups and what they have committed."""
+        """The coordinator of all groups, which knows their members and what they have committed."""
         return self._clients.group_coordinator
 
     def delete_topics(self, topics: Collection[str]) -> None:

@@ -31,7 +31,7 @@ class InternalTopic:
 
     @property
     def count(self) -> int:
-        """The number of partitions; 0 if the topic does not exist. It never grows, since ids would move."""
+        """The number of partitions; 0 if there is no topic. It never grows, since ids would change their partitions."""
         logs = self._log_manager.logs
         if not self._is_being_made and self._counted is not logs:
             found = max(self._log_manager.topics.get(self.topic, [-1])) + 1

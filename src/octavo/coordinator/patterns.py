@@ -19,7 +19,7 @@ def matching(names: Sequence[str], pattern: str) -> list[str]:
     """The names that match as a whole; raises BadPatternError."""
     if _ANY_BYTE in _ESCAPES.findall(pattern):
         raise BadPatternError(f"invalid escape sequence: {_ANY_BYTE}")
-    import pyarrow as pa  # Arrow has RE2; a broker that nobody sends a pattern to need not load it
+    import pyarrow as pa  # Arrow has RE2; a broker that gets no pattern need not load it
     import pyarrow.compute as pc
 
     encoded = [name.encode() for name in names]

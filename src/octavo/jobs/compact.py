@@ -27,7 +27,7 @@ class CompactRequest:
 
     `configs` may hold topic configs, and log.cleaner.dedupe.buffer.size and log.cleaner.io.buffer.load.factor, which
     limit the memory for keys. With `force` the dirty ratio does not matter. With `roll` active segments are closed
-    first, so that their records can be cleaned, too. `now_ms` replaces the clock. A `dry_run` changes nothing and takes
+    first, so that their records can be cleaned too. `now_ms` replaces the clock. A `dry_run` changes nothing and takes
     no lock.
     """
 

@@ -221,7 +221,7 @@ def run_length(log: PartitionLog, table: NDArray[np.void]) -> int:
 
     Whether to roll is decided before each append, and the index entry of an aborted transaction depends on which other
     transactions are open at that moment. So a run ends where the segment might be rolled, and before a transactional
-    batch; the first batch of a segment is a run of its own, because the segment's age counts from it.
+    batch; the first batch of a segment is a run of its own, because the segment's age is measured from it.
     """
     active, first = log.segments.active, table[0]
     if not active.size or first["attributes"] & (TRANSACTIONAL | CONTROL) or first["base_offset"] < log.log_end_offset:

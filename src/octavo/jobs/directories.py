@@ -1,4 +1,4 @@
-"""What log directories hold, looked at before a job opens them or changes files in place."""
+"""Lists what log directories hold, before a job opens them or changes their files in place."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _MOST_OFFSETS = 1 << 31  # a segment cannot span more
 
 @dataclass(slots=True)
 class LostPart:
-    """Bytes of a log. `records` counts by the headers of all batches, `sound_records` without the damaged ones."""
+    """What some bytes of a log hold. `records` includes those of damaged batches, as far as their headers say."""
 
     size: int = 0
     first_offset: int | None = None
@@ -64,7 +64,7 @@ class Losses:
     by_path: dict[Path, LostPart] = field(default_factory=dict)
 
     def see(self, path: Path, start: int, end: int) -> None:
-        """Look at bytes that are about to be cut. In a dry run the file may have this name only in the run's view."""
+        """Look at bytes that are about to be cut. In a dry run, the file may not really have this name."""
         loss = LostPart(end - start, other_bytes=end - start)
         try:
             with Location(LOCAL, str(path)).open() as log:
@@ -89,7 +89,7 @@ def from_offset(log: PartitionLog, offset: int) -> LostPart:
 
 
 def after_log_end(source: PartitionSnapshot) -> LostPart:
-    """What lies after the log's end if damage ended the log; nothing if only what was being written does."""
+    """What lies after the log's end if the log ends in damage, and not just in a batch that was being written."""
     tail = source.tail
     if tail is None or not tail.is_damaged:
         return LostPart()
@@ -116,7 +116,7 @@ def look_at(log: ReadableFile, start: int, end: int, base_offset: int) -> LostPa
 
 
 def _add_batches(loss: LostPart, table: NDArray[np.void], base_offset: int) -> None:
-    """Add the offsets of all batches, and the records of damaged ones, if their headers can be right."""
+    """Add the offsets of all batches and the records of damaged ones, where their headers are plausible."""
     last, damaged = last_offsets(table), broken(table)
     possible = (table["base_offset"] <= last) & (last >= base_offset) & (last - base_offset < _MOST_OFFSETS)
     kept = table[possible]

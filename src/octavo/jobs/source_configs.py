@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """A file system of the reading side, with the interface that the reader of configs needs."""
+    """Gives a file system for reading the interface that the reader of configs needs."""
 
     file_system: ReadableFileSystem
 
@@ -45,7 +45,7 @@ class _Files:
 
 
 def source_configs(roots: Iterable[Location]) -> TopicConfigs:
-    """The configs in the roots of log directories: Octavo's own file over the cluster's metadata."""
+    """The configs in the roots of log directories: Octavo's own file overrides the cluster's metadata."""
     configs = TopicConfigs()
     for root in dict.fromkeys(roots):
         try:

@@ -145,7 +145,7 @@ def compact(
     now_ms: int | None = None,
     dry_run: bool = False,
 ) -> list[CompactedPartition]:
-    """One cleaner round on the topics' partitions that are due; one result per partition.
+    """Run one cleaner round on those partitions of the topics that are due; one result per partition.
 
     A result says why the partition was cleaned or left alone, and what changed. With `force` the dirty ratio does not
     matter; with `roll` active segments are closed first. A dry run stays on the driver.

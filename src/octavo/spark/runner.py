@@ -29,7 +29,7 @@ class SparkRunner:
         self._context = spark.sparkContext
         if in_place and self._context.getConf().get("spark.speculation", "false").lower() == "true":
             found = "spark.speculation is true, so two attempts of a task may run at once"
-            raise ConfigError(f"{found}, expected false: both would write to the same files beside the log")
+            raise ConfigError(f"{found}, expected false: both would write to the same files next to the log")
 
     def run(
         self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], progress: Progress | None = None

@@ -13,8 +13,8 @@ _WORKERS_PARENT = "pyspark.daemon"
 def settle() -> None:
     """Exempt the objects that are already loaded from garbage collection; later ones are collected as usual.
 
-    PySpark collects after every task, and so looks at all objects of all modules: 10 to 20 ms, in which 10 MB could be
-    read. Outside a worker, the collector is left alone.
+    PySpark runs the collector after every task, which visits all objects of all modules: 10 to 20 ms, in which 10 MB
+    could be read. Outside a worker, the collector is left alone.
     """
     main = getattr(sys.modules.get("__main__"), "__spec__", None)
     if main is not None and main.name == _WORKERS_PARENT:

@@ -28,7 +28,7 @@ class BrokerClock:
         return datetime.fromtimestamp(self.now_ms() / 1000, UTC)
 
     def now_ms(self) -> int:
-        """The broker's time in milliseconds since 1970, as timestamps have it."""
+        """The broker's time in milliseconds since 1970, like the timestamps of records."""
         return self._clock.time_ms()
 
     def advance(

@@ -1,4 +1,4 @@
-"""Faults that a test asks for: errors instead of answers, lost connections, delays."""
+"""Faults that a test injects: errors instead of answers, lost connections, delays."""
 
 from __future__ import annotations
 
@@ -93,14 +93,14 @@ class Faults:
         self, api: str, *, topic: str | None = None, group: str | None = None,
         client_id: str | None = None, times: int | None = 1,
     ) -> RequestFault:  # fmt: skip
-        """Do what the request asks for, then close the connection: the client cannot know that, and may try again."""
+        """Do what the request asks for, then close the connection: the client cannot know that it was done."""
         return self._add(LoseAnswer(), api, topic, group, client_id, times)
 
     def delay(
         self, api: str, seconds: float, *, topic: str | None = None, group: str | None = None,
         client_id: str | None = None, times: int | None = 1,
     ) -> RequestFault:  # fmt: skip
-        """Handle the request after this time of the broker's clock; `kafka.clock.advance` shortens the wait."""
+        """Handle the request this much later by the broker's clock; `kafka.clock.advance` shortens the wait."""
         return self._add(Delay(seconds), api, topic, group, client_id, times)
 
     def kick(self, group: str, member_id: str | None = None) -> int:

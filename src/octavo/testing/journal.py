@@ -1,4 +1,4 @@
-"""What a broker was asked, for the report of a failed test."""
+"""The requests that a broker got, for the report of a failed test."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Kafka:
     Args:
         configs: broker configs by Kafka's names.
         start_from: a log directory, or a partition's folder: the broker begins with a copy of it.
-        path: where to make and keep the log directory; by default a temporary one, which is removed at the close.
+        path: where to create and keep the log directory; by default a temporary one, which is removed at the close.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _scope(fixture_name: str, config: pytest.Config) -> Scope:
-    return cast(Scope, config.getini("kafka_scope"))  # pytest refuses another one, and says so
+    return cast(Scope, config.getini("kafka_scope"))  # pytest itself refuses any other scope
 
 
 @pytest.fixture(scope=_scope)

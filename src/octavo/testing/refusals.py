@@ -79,7 +79,7 @@ def _has_code(struct: Struct) -> bool:
 
 
 def _fetch(asked: Asked, code: int) -> Row:
-    """A fetch may continue a session, which knows the partitions; its own error code is only for errors of sessions."""
+    """A fetch may continue a session, which knows the partitions; the top-level error code is for session errors."""
     if code in _OF_SESSIONS:
         return {"errorCode": code}
     try:
@@ -88,7 +88,7 @@ def _fetch(asked: Asked, code: int) -> Row:
         return {"errorCode": error.code}
     topics: dict[bytes | str, Row] = {}
     for wanted in session.partitions.values():
-        wanted.told = None  # so that the next answer names it
+        wanted.known_marks = None  # so that the next answer includes it
         topic = topics.setdefault(
             wanted.topic, {"topicId" if session.is_by_id else "topic": wanted.topic, "partitions": []}
         )

@@ -178,7 +178,7 @@ def test_ids_expire_with_upkeep(tmp_path: Path, upkeep: bool) -> None:
             {"kept"} if upkeep else {"kept", "old", "idle"}
         )
         if upkeep:
-            with pytest.raises(ProducerFencedError, match="transactional id idle: it has expired"):
+            with pytest.raises(ProducerFencedError, match="transactional id idle has expired"):
                 session.begin_transaction()
     with octavo.LogDir(tmp_path, environment=World().environment) as logs:
         known = logs.transactions().describe("old")

@@ -10,7 +10,7 @@ import struct
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from octavo.broker.network.inbox import Hall, Inbox
+from octavo.broker.network.inbox import Inbox, SharedBuffer
 from octavo.broker.network.outbox import Outbox
 from octavo.broker.network.stream_outbox import StreamOutbox
 from octavo.broker.request import CloseConnection
@@ -36,11 +36,11 @@ class Connection(asyncio.BufferedProtocol):
     from: what it sends waits in its own socket, and nothing more is handled for it.
     """
 
-    def __init__(self, dispatcher: Dispatcher, limits: ConnectionLimits, door: Door, hall: Hall) -> None:
+    def __init__(self, dispatcher: Dispatcher, limits: ConnectionLimits, door: Door, shared: SharedBuffer) -> None:
         self._dispatcher = dispatcher
         self._limits = limits
         self._door = door
-        self._hall = hall
+        self._shared = shared
         self._is_busy = self._is_reading_paused = self._is_doomed = self._is_muted = False
         self._pending: Pending | None = None
         self._unmuting: asyncio.TimerHandle | None = None
@@ -54,7 +54,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = transport
         host, *_ = transport.get_extra_info("peername") or ("",)
         self.peer = self._door.meet(host, transport.get_extra_info("peercert"))
-        self._inbox = Inbox(self._most_frame_bytes(), self._hall)
+        self._inbox = Inbox(self._most_frame_bytes(), self._shared)
         if not self._limits.admit(self):
             transport.abort()
             return
@@ -95,7 +95,7 @@ class Connection(asyncio.BufferedProtocol):
             self._outbox.close()
         if self._pending is not None:
             self._pending.cancel()
-        if self._unmuting is not None:  # it may be days away, and would keep the connection in memory
+        if self._unmuting is not None:  # the timer may run for days, and would keep the connection in memory
             self._unmuting.cancel()
 
     def close(self) -> None:
@@ -107,7 +107,7 @@ class Connection(asyncio.BufferedProtocol):
         self._set_reading(True)
 
     def mute(self, duration_ms: int) -> None:
-        """Handle no more requests for a while: the client has exceeded its quota. What it is owed is still sent."""
+        """Handle no more requests for a while: the client has exceeded its quota. Pending answers are still sent."""
         self._is_muted = True
         self._unmuting = asyncio.get_running_loop().call_later(duration_ms / 1000, self._unmute)
 

@@ -7,60 +7,60 @@ import struct
 from octavo.errors import CorruptionError
 
 _LENGTH = struct.Struct(">i")
-_SMALL_BYTES = 64 << 10  # the rest of a frame up to this size moves between its own buffer and the hall
-_HALL_BYTES = 256 << 10
+_SMALL_BYTES = 64 << 10  # an incomplete frame up to this size moves between its own buffer and the shared one
+_SHARED_BYTES = 256 << 10
 _KEPT_BYTES = 4 << 20  # a larger buffer is dropped once its frame has been answered
 
 
-class Hall:
-    """One buffer into which all connections of a loop receive small frames: many of them with one read, always in the
-    same memory, and none of it belongs to a connection that is idle."""
+class SharedBuffer:
+    """One buffer into which all connections of a loop receive small frames: one read takes in many of them, always
+    into the same memory, and idle connections hold none of it."""
 
     def __init__(self) -> None:
-        self.buffer = bytearray(_HALL_BYTES)
+        self.buffer = bytearray(_SHARED_BYTES)
         self.view = memoryview(self.buffer)
 
 
 class Inbox:
     """A frame is a view into the buffer, valid until its connection returns to the loop.
 
-    Frames are received in the hall; what is left there is copied by `settle`, before another connection receives.
+    Frames are received in the shared buffer; `settle` copies what is left there before another connection receives.
     Large frames get a buffer of their own, which grows with what has arrived, not with what a length claims: a client
     that announces a large frame but sends nothing takes no memory.
     """
 
-    def __init__(self, max_frame_bytes: int, hall: Hall) -> None:
+    def __init__(self, max_frame_bytes: int, shared: SharedBuffer) -> None:
         self.max_frame_bytes = max_frame_bytes
-        self._hall = hall
+        self._shared = shared
         self._buffer = bytearray()
         self._start = self._end = 0
-        self._is_in_hall = False  # the bytes that come next, not those that are here
+        self._is_shared = False  # whether the next bytes go into the shared buffer
 
     def room(self) -> memoryview:
-        """Where the next bytes go; never empty. They may never come."""
+        """The memory for the next bytes, which may never come; it is never empty."""
         if not self._buffer:
-            self._is_in_hall = True
-            return self._hall.view
+            self._is_shared = True
+            return self._shared.view
         held, is_full = self._end - self._start, self._end == len(self._buffer)
-        self._is_in_hall = held <= _SMALL_BYTES >= self.wanted_bytes and (is_full or len(self._buffer) <= _SMALL_BYTES)
-        if self._is_in_hall:
-            hall = self._hall.view
-            hall[:held] = memoryview(self._buffer)[self._start : self._end]
-            return hall[held:]
+        self._is_shared = held <= _SMALL_BYTES >= self.wanted_bytes and (is_full or len(self._buffer) <= _SMALL_BYTES)
+        if self._is_shared:
+            shared = self._shared.view
+            shared[:held] = memoryview(self._buffer)[self._start : self._end]
+            return shared[held:]
         if is_full:
             self._move(held)
         return memoryview(self._buffer)[self._end :]
 
     def received(self, count: int) -> None:
-        """Take the bytes that are in the `room` now."""
-        if self._is_in_hall:
-            self._buffer, self._start, self._end = self._hall.buffer, 0, self._end - self._start + count
+        """Take `count` bytes that have arrived in the memory from `room`."""
+        if self._is_shared:
+            self._buffer, self._start, self._end = self._shared.buffer, 0, self._end - self._start + count
         else:
             self._end += count
 
     def settle(self) -> None:
-        """Leave the hall."""
-        if self._buffer is not self._hall.buffer:
+        """Move what is left out of the shared buffer."""
+        if self._buffer is not self._shared.buffer:
             return
         held = self._end - self._start
         if not held:

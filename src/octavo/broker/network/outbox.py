@@ -16,7 +16,7 @@ _CORK: int = getattr(socket, "TCP_CORK", -1)  # only Linux has it
 
 
 class Outbox:
-    """Sends responses in turn. Its socket is a duplicate of the transport's, which itself writes nothing."""
+    """Sends responses in turn. Its socket is a duplicate of the transport's; the transport itself writes nothing."""
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from octavo.broker.dispatch import Dispatcher
 from octavo.broker.limits import ConnectionLimits
 from octavo.broker.metrics import BrokerCollector
 from octavo.broker.network.connection import Connection
-from octavo.broker.network.inbox import Hall
+from octavo.broker.network.inbox import SharedBuffer
 from octavo.broker.security.listeners import Endpoint, Listener
 from octavo.broker.security.peer import Door
 from octavo.broker.security.tls import server_context
@@ -27,7 +27,7 @@ class Server:
     def __init__(self, dispatcher: Dispatcher, limits: ConnectionLimits) -> None:
         self._dispatcher = dispatcher
         self._limits = limits
-        self._hall = Hall()
+        self._shared = SharedBuffer()
         self._servers: list[asyncio.Server] = []
         self._loop = dispatcher.context.loop
         self._timer = self._loop.call_later(_IDLE_CHECK_SECONDS, self._close_idle)
@@ -42,7 +42,7 @@ class Server:
         door = Door(listener, endpoint, self._dispatcher.context.security)
 
         server = await self._loop.create_server(
-            lambda: Connection(self._dispatcher, self._limits, door, self._hall),
+            lambda: Connection(self._dispatcher, self._limits, door, self._shared),
             sock=listening,
             backlog=_BACKLOG,
             ssl=context,
@@ -52,7 +52,7 @@ class Server:
         return bound
 
     def collector(self, logs: LogDir) -> BrokerCollector:
-        """What Prometheus asks for the metrics."""
+        """The collector from which Prometheus gets the metrics."""
         return BrokerCollector(logs, self._dispatcher.counts, self._limits)
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ def _bound(host: str, port: int, config: BrokerConfig) -> socket.socket:
     listening = socket.socket(family, kind, protocol)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted connections inherit what follows
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted connections inherit this
         if config.socket_send_buffer_bytes >= 0:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, config.socket_send_buffer_bytes)
         listening.bind(address)

@@ -9,7 +9,7 @@ from octavo.broker.request import Request
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import FETCH, PRODUCE, Api
 
-_SAID = "throttleTimeMs"
+_THROTTLE_TIME = "throttleTimeMs"
 
 
 class Mutable(Protocol):
@@ -43,11 +43,11 @@ class Bill:
             return None
         self._connection.mute(self._throttle_ms)
         version, fields = self._request.version, self._api.response.fields
-        if row is None or not any(field.name == _SAID and version in field.versions for field in fields):
+        if row is None or not any(field.name == _THROTTLE_TIME and version in field.versions for field in fields):
             return None
-        return {**row, _SAID: self._throttle_ms, **(self._empty() if self._api is FETCH else {})}
+        return {**row, _THROTTLE_TIME: self._throttle_ms, **(self._empty() if self._api is FETCH else {})}
 
     def _empty(self) -> Row:
-        """Like Kafka, a fetch that is throttled for whatever reason returns nothing, and begins no session."""
+        """As in Kafka, a fetch that is throttled for whatever reason returns nothing, and begins no session."""
         is_incremental = self._request.body["sessionEpoch"] > 0
         return {"responses": []} if is_incremental else {"responses": [], "sessionId": 0}

@@ -14,7 +14,7 @@ PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE = (
     "consumer_byte_rate",
     "request_percentage",
 )
-_OF_CLIENTS = {  # the largest value of whole numbers; None: any number
+_OF_CLIENTS = {  # the largest value of a whole number; None allows any number
     PRODUCER_BYTE_RATE: 2**63 - 1,
     CONSUMER_BYTE_RATE: 2**63 - 1,
     REQUEST_PERCENTAGE: None,

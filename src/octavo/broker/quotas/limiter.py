@@ -46,19 +46,19 @@ class QuotaLimiter:
         self._rates: dict[tuple[str, Entity], Rate] = {}
 
     def produced(self, request: Request, count: int) -> int:
-        """Count the bytes of a produce request; returns for how many milliseconds its client is to be throttled."""
+        """Count the bytes of a produce request; returns for how many milliseconds to throttle its client."""
         return self._add(PRODUCER_BYTE_RATE, request, count)
 
     def fetched(self, request: Request, count: int, throttle_ms: int) -> int:
-        """Like `produced`, for a response that may be throttled already; then it does not count, since it is not
-        sent."""
+        """Like `produced`, for the response to a fetch. If it is throttled, for this or another reason, its bytes do
+        not count, since they are not sent."""
         throttle_ms = max(throttle_ms, self._add(CONSUMER_BYTE_RATE, request, count))
         if throttle_ms:
             self._add(CONSUMER_BYTE_RATE, request, -count)
         return throttle_ms
 
     def most_fetched(self, request: Request) -> int | None:
-        """How many bytes a fetch may return without exceeding the quota of all windows; None if it has no quota."""
+        """How many bytes a fetch may return without exceeding the quota of all windows; None if there is no quota."""
         limit = self._limit(CONSUMER_BYTE_RATE, request)
         return None if limit is None else int(limit.value * (self._windows.number - 1) * self._windows.seconds)
 
@@ -88,7 +88,7 @@ class QuotaLimiter:
 
 
 def _levels(user: str, client_id: str) -> Iterator[tuple[Entity, Entity]]:
-    """The entities whose quota may apply to a client, each with the entity that shares it; the first quota counts."""
+    """The entities whose quota may apply to a client, each with the one that shares it; the first quota applies."""
     both = entity_of({USER: user, CLIENT_ID: client_id})
     for known in (user, None):
         yield entity_of({USER: known, CLIENT_ID: client_id}), both

@@ -29,7 +29,7 @@ class Rate:
             self._windows.popleft()
         total = sum(window[2] for window in self._windows)
         elapsed_ms = now_ms - (self._windows[0][0] if self._windows else now_ms)
-        # A rate over less time than all whole windows would stop a client for its first large request.
+        # Measured over less time than all whole windows, a client's first large request would stop it.
         missing = self._samples - 1 - elapsed_ms // self._window_ms
         elapsed_ms = max(elapsed_ms + max(missing, 0) * self._window_ms, self._window_ms)
         rate = total * 1000 / elapsed_ms

@@ -79,10 +79,10 @@ class Listener(NamedTuple):
 def listeners_of(
     given: Sequence[str] | None, advertised: Sequence[str] | None, properties: Mapping[str, Given]
 ) -> list[Listener]:
-    """The listeners given by a caller, or else by the configs; raises ConfigError or ValueError if one is wrong."""
+    """The listeners given by a caller, or else by the configs; raises ConfigError or ValueError if one is invalid."""
     config = BrokerConfig.of(properties)
     protocols = _protocols(config.listener_security_protocol_map)
-    told = dict(map(parse_listener, advertised if advertised is not None else config.advertised_listeners or ()))
+    public = dict(map(parse_listener, advertised if advertised is not None else config.advertised_listeners or ()))
     made = []
     for name, address in map(parse_listener, given if given is not None else config.listeners):
         if name.upper() not in protocols:
@@ -90,13 +90,13 @@ def listeners_of(
         own = _own_configs(name, properties)
         configured = BrokerConfig.of({**properties, **own}) if own else config
         found = Listener(
-            name, protocols[name.upper()], address, told.pop(name, None), configured, _passwords(name, properties)
+            name, protocols[name.upper()], address, public.pop(name, None), configured, _passwords(name, properties)
         )
         if found.protocol.has_sasl:
             _check_mechanisms(found)
         made.append(found)
-    if told:
-        raise ConfigError(f"advertised.listeners names {', '.join(told)}, which listeners does not")
+    if public:
+        raise ConfigError(f"advertised.listeners names {', '.join(public)}, which listeners does not name")
     return made
 
 
@@ -149,9 +149,9 @@ def _check_mechanisms(listener: Listener) -> None:
 
 
 def check_exposure(listeners: Iterable[Listener], *, allow_remote: bool) -> None:
-    """Refuse to let anybody in from other machines, unless that is wanted."""
+    """Refuse listeners that let anybody in from other machines, unless that is wanted."""
     for listener in listeners:
         if not allow_remote and not listener.is_local and not listener.is_authenticated:
-            problem = f"{listener.address} can be reached from other machines, and asks nobody to log in"
+            problem = f"{listener.address} can be reached from other machines without a login"
             remedy = "use a SASL listener or client certificates, or allow it with allow_remote=True (`--insecure`)"
             raise ValueError(f"{problem}: {remedy}")

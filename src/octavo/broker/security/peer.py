@@ -31,7 +31,7 @@ class Peer:
         return self.login is None or self.login.user is not None
 
     def log_in(self, token: bytes) -> bytes:
-        """The answer to a message of the login; raises LoginFailed if it proves nothing."""
+        """The answer to a message of the login; raises LoginFailed if it is refused."""
         assert self.login is not None, "a listener without SASL"
         answer = self.login.step(token)
         if self.login.user is not None:
@@ -47,7 +47,7 @@ class Door(NamedTuple):
     credentials: Credentials
 
     def meet(self, host: str, certificate: dict[str, Any] | None) -> Peer:
-        """A client that has just connected."""
+        """The peer for a client that has just connected."""
         listener, login = self.listener, None
         if listener.protocol.has_sasl:
             login = Login(listener.mechanisms, listener.passwords, self.credentials)

@@ -18,7 +18,7 @@ class LoginFailed(Exception):
 
 
 class Exchange(Protocol):
-    """A mechanism at work; `user` is set once it is proved."""
+    """A mechanism at work; `user` is set once the client has proved who it is."""
 
     user: str | None
 
@@ -55,7 +55,7 @@ class Credentials(Protocol):
 
 
 class Login:
-    """A connection's way through SASL: a handshake that names the mechanism, then its messages."""
+    """A connection's login: a handshake that names the mechanism, then the mechanism's messages."""
 
     def __init__(self, mechanisms: tuple[str, ...], passwords: Mapping[str, str], credentials: Credentials) -> None:
         self.mechanisms = mechanisms
@@ -83,7 +83,7 @@ class Login:
 
     @property
     def user(self) -> str | None:
-        """The user, once proved."""
+        """The user, once authenticated."""
         return None if self._exchange is None else self._exchange.user
 
     def step(self, token: bytes) -> bytes:

@@ -65,17 +65,17 @@ class ScramCredential(NamedTuple):
 
 
 class ScramExchange:
-    """Two messages from the client. For an unknown user it continues with a made-up credential, and fails at the
+    """Takes two messages from the client. For an unknown user it continues with a made-up credential, and fails at the
     end."""
 
     def __init__(self, mechanism: ScramMechanism, credentials: dict[str, ScramCredential]) -> None:
         self._mechanism = mechanism
         self._credentials = credentials
         self._first: bytes | None = None
-        self.user: str | None = None  # once the password is proved
+        self.user: str | None = None  # set once the client has proved the password
 
     def step(self, token: bytes) -> bytes:
-        """The answer to a client's message; raises ScramError if it proves nothing."""
+        """The answer to a client's message; raises ScramError if that is invalid, or does not prove the password."""
         return self._begin(token) if self._first is None else self._finish(token)
 
     def _begin(self, token: bytes) -> bytes:
@@ -108,7 +108,7 @@ class ScramExchange:
         except binascii.Error:
             raise ScramError("the proof is not base64") from None
         if nonce != self._nonce or not header.startswith(b"n,"):
-            raise ScramError("another nonce or channel binding than the exchange began with")
+            raise ScramError("the nonce or the channel binding differs from that of the first message")
         signed = b",".join((self._bare, self._first, without_proof))
         signature = self._mechanism.hmac(self._credential.stored_key, signed)
         if len(proof) != len(signature):
@@ -122,7 +122,7 @@ class ScramExchange:
 
 
 def _made_up(mechanism: ScramMechanism, name: bytes) -> ScramCredential:
-    """A credential for a user that does not exist, always with the same salt for a name, as if there were such a
-    user."""
+    """A credential for a user that does not exist. A name always gets the same salt, so that nobody sees the
+    difference."""
     salt = mechanism.hmac(_SECRET, name)[:_SALT_BYTES]
     return ScramCredential.of_salted(mechanism, _SECRET, salt, MIN_ITERATIONS)

@@ -36,7 +36,7 @@ class OffsetCommits:
         return self._offsets.committed(self._group_id(), partitions)
 
     def begin(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """The committed offsets at which these partitions begin; none without a group."""
+        """The committed offsets from which to read these partitions; none without a group."""
         if self._config.group_id is None:
             return {}
         found = {partition: committed.offset for partition, committed in self.committed(partitions).items()}

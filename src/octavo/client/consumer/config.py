@@ -73,7 +73,7 @@ class ResetRange:
 
 @dataclass(frozen=True)
 class AssignorRange:
-    """Assignors by short name or by Kafka's class name; the first in the list counts."""
+    """Assignors by short name or by Kafka's class name; the first in the list is used."""
 
     def __contains__(self, value: Value) -> bool:
         return isinstance(value, tuple) and bool(value) and all(_assignor(name) in ASSIGNORS for name in value)
@@ -99,7 +99,7 @@ class ConsumerConfig:
     auto_offset_reset: str = config(
         STRING, "earliest", ResetRange(),
         doc="Where to begin without a committed offset, or with one that the log does not have. Kafka's default is "
-        "latest; here nobody else writes to the directory, so a consumer would find nothing after the latest.",
+        "latest; here no other process appends, so a consumer that begins at the end may find nothing.",
     )  # fmt: skip
     isolation_level: str = config(
         STRING, "read_uncommitted", OneOf(("read_uncommitted", "read_committed")),
@@ -107,13 +107,13 @@ class ConsumerConfig:
     )  # fmt: skip
     enable_auto_commit: bool = config(
         BOOLEAN, True,
-        doc="Whether the offsets of what was handed out are committed periodically, and at the end.",
+        doc="Whether the offsets of returned records are committed periodically, and when the consumer is closed.",
     )  # fmt: skip
     auto_commit_interval_ms: int = config(INT, 5000, Between(0), doc="How often offsets are committed automatically.")
     consumer_timeout_ms: int = config(
         LONG, 0, Between(-1),
-        doc="How long a loop over the consumer waits for another record before it ends; -1: forever. A config of "
-        "kafka-python, where the default is forever.",
+        doc="How long a loop over the consumer waits for another record before it ends; -1: forever. A config from "
+        "kafka-python, whose default is forever.",
     )  # fmt: skip
     max_poll_records: int = config(INT, 500, Between(1), doc="The most records that one poll returns.")
     max_poll_interval_ms: int = config(
@@ -130,10 +130,10 @@ class ConsumerConfig:
     check_crcs: bool = config(BOOLEAN, True, doc="Whether the checksums of batches are checked.")
     partition_assignment_strategy: tuple[str, ...] = config(
         LIST, ("range", "cooperative-sticky"), AssignorRange(),
-        doc="How the members of a group share partitions; the first one counts.",
+        doc="How the members of a group share partitions; the first assignor is used.",
     )  # fmt: skip
     group_instance_id: str | None = config(STRING, None, doc="A name of the member that survives restarts. No effect.")
-    session_timeout_ms: int = config(INT, 45_000, Between(1), doc="How long a heartbeat may be missing. No effect.")
+    session_timeout_ms: int = config(INT, 45_000, Between(1), doc="How long a member may send no heartbeat. No effect.")
     heartbeat_interval_ms: int = config(INT, 3000, Between(1), doc="How often heartbeats are sent. No effect.")
     allow_auto_create_topics: bool = config(BOOLEAN, True, doc="No effect: reading does not create topics.")
     exclude_internal_topics: bool = config(
@@ -144,7 +144,7 @@ class ConsumerConfig:
 
     def __post_init__(self) -> None:
         if self.group_id == "":
-            raise ConfigError("group.id is '', expected a name, or no group.id")
+            raise ConfigError("group.id is empty: give a name, or no group.id")
 
     @classmethod
     def of(cls, configs: Mapping[str, Given] | None = None, **named: Given | None) -> Self:

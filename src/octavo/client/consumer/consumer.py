@@ -29,11 +29,11 @@ from octavo.system.signals import Signal
 
 _log = logging.getLogger(__name__)
 
-# How long to sleep between two looks at logs with nothing new.
+# How long to sleep before looking again at logs that have nothing new.
 _LOOK_SECONDS = 0.005
 
 Partition = TopicPartition | tuple[str, int]
-# Appends what producers hold back of these topics.
+# Appends what producers hold back for these topics.
 WriteHeld = Callable[[Collection[str]], None]
 
 
@@ -99,8 +99,8 @@ class Consumer:
     ) -> None:
         """Read topics, given by name or by a pattern; the members of the group share their partitions.
 
-        Without a group the consumer reads all partitions. Polls call the listeners. Topics need not exist yet: a poll
-        logs a warning about those that do not, and a loop that ends without having seen them raises an error.
+        Without a group the consumer reads all partitions. The listeners are called during polls. Topics need not exist
+        yet: a poll logs a warning about those that do not, and a loop raises an error if it ends before they exist.
         """
         self._check_own()
         names = frozenset([topics] if isinstance(topics, str) else topics)
@@ -141,7 +141,7 @@ class Consumer:
         """The next records by partition, at most max.poll.records; waits up to `timeout_ms` for the first (-1:
         forever).
 
-        If a partition cannot be read, the records of those before it are returned, and the next poll raises.
+        If a partition cannot be read, the records of the partitions before it are returned, and the next poll raises.
         """
         limit = self.config.max_poll_records if max_records is None else max_records
         end = _end(timeout_ms)
@@ -158,13 +158,13 @@ class Consumer:
             raise
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        """Yield one record after the other; commits and ends when there has been none for consumer.timeout.ms."""
+        """Yield records one by one; commits and ends when there has been none for consumer.timeout.ms."""
         end = _end(self.config.consumer_timeout_ms)
         found = True
         while True:
             self._refresh()
             is_last_look = _is_over(end)
-            if found or is_last_look:  # not while it waits: linger.ms counts then
+            if found or is_last_look:  # not while it waits: then producers follow linger.ms
                 self._write_held()
             found = False
             for state in self._collector.in_turn():
@@ -292,7 +292,7 @@ class Consumer:
     def close(self) -> None:
         """Commit what was returned, if commits are automatic, and leave the group.
 
-        If a close is interrupted it can be called again.
+        If it is interrupted, it can be called again.
         """
         if self._refusal is not None:
             return
@@ -314,12 +314,13 @@ class Consumer:
     def _write_held(self) -> None:
         """Let the producers of this LogDir append what they hold for the topics read here.
 
-        It has to come before the look that is to find it: afterwards it may have been appended without a trace.
+        Called before logs are read, not after finding nothing: a producer may append on its own in between, and then
+        nobody would read again.
         """
         self._write_held_of({topic_partition.topic for topic_partition in self._states})
 
     def _missing_topics(self) -> str:
-        """What to say about topics that are subscribed to and do not exist; nothing if they all do."""
+        """A message about subscribed topics that do not exist; empty if they all do."""
         there = self._log_manager.topics
         missing = sorted(self._named - there.keys())
         return "; ".join(no_such_topic(topic, there) for topic in missing)

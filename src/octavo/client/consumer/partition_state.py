@@ -17,7 +17,7 @@ class PartitionState:
     """`position` is the next offset to return, or None until there is one: by_duration may have to wait for a record.
 
     `seeks` counts how often the position was set from outside, which tells a loop that its records are outdated.
-    Records that were taken count only after `advance`; until then the next `take` starts with the same ones.
+    Records that were taken count as returned only after `advance`; until then the next `take` starts with them again.
     """
 
     __slots__ = (

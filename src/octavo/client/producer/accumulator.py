@@ -105,7 +105,7 @@ class Accumulator:
                         break
                     try:
                         self._sender.append(queue, batch)
-                    except Exception as error:  # whatever it is, those waiting for the batch must get it
+                    except Exception as error:  # whatever it is, whoever waits for the batch must get it
                         self._sender.fail(batch, error)
                     if not batch.is_settled:
                         break

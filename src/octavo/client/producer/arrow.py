@@ -108,8 +108,8 @@ def read_parquet(source: BinaryIO) -> Iterator[pa.RecordBatch]:
 
 @contextmanager
 def _reading(what: str) -> Iterator[None]:
-    """Turn pyarrow's errors into one that says what the bytes should be; operating system errors, with an errno,
-    pass."""
+    """Turn pyarrow's errors into one that says what the bytes should be. Errors of the operating system, which have an
+    errno, are raised as they are."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
@@ -119,5 +119,5 @@ def _reading(what: str) -> Iterator[None]:
 
 
 def in_order(batch: pa.RecordBatch, order: NDArray[np.int32]) -> pa.RecordBatch:
-    """The rows in this order."""
+    """The record batch with its rows in this order."""
     return batch.take(pa.array(order))

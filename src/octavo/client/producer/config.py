@@ -24,7 +24,7 @@ _ALL = ("all", "-1")  # values of acks for all replicas
 class ProducerConfig:
     """Each field is a config, named with underscores instead of dots.
 
-    There is no network between producer and log: network configs are accepted, have no effect, and say so.
+    There is no network between producer and log: network configs are accepted, but have no effect, as their docs say.
     """
 
     batch_size: int = config(
@@ -61,7 +61,7 @@ class ProducerConfig:
     )  # fmt: skip
     partitioner_availability_timeout_ms: int = config(
         LONG, 0, Between(0),
-        doc="How long a partition may take nothing before it is avoided. No effect.",
+        doc="How long a partition may accept nothing before it is avoided. No effect.",
     )  # fmt: skip
     enable_idempotence: bool = config(
         BOOLEAN, True,

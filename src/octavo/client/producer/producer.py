@@ -178,7 +178,7 @@ class Producer:
     def close(self) -> None:
         """Append what is waiting, or abort the open transaction; nothing can be sent afterwards.
 
-        If a close is interrupted it can be called again.
+        If it is interrupted, it can be called again.
         """
         if self._refusal == _FORKED:
             return
@@ -194,13 +194,13 @@ class Producer:
             self.is_closed = True
 
     def disown(self) -> None:
-        """In a forked child: refuse every use; futures raise, too."""
+        """In a forked child: refuse every use; futures raise errors too."""
         self._refusal = _FORKED
         self._lock = threading.Lock()  # a thread of the parent may have held it
         self._accumulator.disown()
 
     def init_transactions(self) -> None:
-        """Do nothing, because creating the producer did it. Kafka's producer needs this call before its first
+        """Do nothing: creating the producer has done it already. Kafka's producer needs this call before its first
         transaction."""
         self._open_session()
 
@@ -217,7 +217,7 @@ class Producer:
             self._refusal = None
 
     def commit_transaction(self) -> None:
-        """Append what is waiting, then commit: committed readers see the whole transaction.
+        """Append what is waiting, then commit: readers of committed records see the whole transaction.
 
         If a record could not be appended its error is raised, and only `abort_transaction` can follow.
         TransactionIncompleteError means that the commit is final, but not all partitions have their marker yet.
@@ -234,7 +234,7 @@ class Producer:
             self._refusal = NO_TRANSACTION
 
     def abort_transaction(self) -> None:
-        """Drop what is waiting and abort what was appended: committed readers see none of it."""
+        """Drop what is waiting and abort what was appended: readers of committed records see none of it."""
         transaction = self._open_session()
         with self._lock:
             self._refusal = ENDING if transaction.is_open else NO_TRANSACTION
@@ -275,7 +275,7 @@ class Producer:
     def send_offsets_to_transaction(
         self, offsets: Mapping[tuple[str, int], int | OffsetAndMetadata], group: str
     ) -> None:
-        """Commit a group's offsets (the next ones to read) with the transaction: they count once it is committed."""
+        """Commit a group's offsets (the next ones to read) with the transaction; until then they have no effect."""
         given = {
             TopicPartition(*partition): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
             for partition, offset in offsets.items()

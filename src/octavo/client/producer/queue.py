@@ -31,9 +31,9 @@ NO_BATCH.close()
 class PartitionQueue:
     """`lock` guards opening, closing and appending batches; adding a record to `open` needs no lock.
 
-    At most one batch is being appended at a time, so that sequences stay in step with the log: a refused batch has not
-    used its own up. An interrupt may come between any two steps: a batch stays in `closed` until it is done, so that
-    the next caller continues with it.
+    At most one batch is being appended at a time, so that sequences stay in step with the log: a refused batch does not
+    use up its sequences. An interrupt may come between any two steps: a batch stays in `closed` until it is done, so
+    that the next caller continues with it.
     """
 
     __slots__ = (
@@ -110,7 +110,7 @@ class PartitionQueue:
 
 
 def _create(topic: str, log_manager: LogManager) -> None:
-    """Create a topic that a record is sent to, if auto.create.topics.enable asks for it; else raise.
+    """Create a topic that a record is sent to, if auto.create.topics.enable allows it; otherwise raise.
 
     Kafka's default is to create it. Here a program has to ask: a misspelt name should be an error.
     """

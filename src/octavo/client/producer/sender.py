@@ -128,7 +128,7 @@ class Sender:
 def _split_batch(batch: ProducerBatch, batch_size: int, ratio: float) -> list[tuple[int, ProducerBatch]]:
     """Divide the records of a batch into smaller batches, each with the original place of its first record.
 
-    They are at most batch.size large, or half the batch's own size if it was no larger than that.
+    Each has at most batch.size bytes, or half of the batch's own size if that was not larger.
     """
     size = batch.filled
     limit = batch_size if size > batch_size else size // 2

@@ -89,7 +89,7 @@ class GroupAdmin:
                     for group_id in list(partition.groups):
                         self._expire(partition, group_id)
             except (OctavoError, OSError) as error:
-                _log.error("the offsets in %s could not be checked for their age: %s", place, error)
+                _log.error("old offsets in %s could not be deleted: %s", place, error)
 
     def _expire(self, partition: GroupPartition, group_id: str) -> None:
         group, offsets = partition.groups[group_id], partition.offsets.of(group_id)

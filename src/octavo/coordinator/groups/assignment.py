@@ -1,4 +1,4 @@
-"""What an assignor gets, and what it makes of it."""
+"""The types of what assignors take and return."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from octavo.format.names import TopicPartition
 Subscriptions = Mapping[str, frozenset[str]]  # the topics of each member; some of them may not exist
 Partitions = Mapping[str, Sequence[int]]  # the partition numbers of each topic, in order
 Assignment = dict[str, list[TopicPartition]]  # the partitions of each member
-Current = Mapping[str, Sequence[TopicPartition]]  # the same as it was before
+Current = Mapping[str, Sequence[TopicPartition]]  # the same, before the new assignment
 TopicIds = Mapping[str, bytes]
 
 

@@ -103,7 +103,7 @@ def expired(
 ) -> list[TopicPartition]:
     """The partitions whose offsets have been kept long enough.
 
-    Offsets of a group with members are kept, unless nobody subscribes to their topic any more. The time counts from the
+    Offsets of a group with members are kept, unless nobody subscribes to their topic any more. The time runs from the
     moment the group became empty or, if it never had members or still has some, from the commit.
     """
     since_ms = NO_TIMESTAMP if isinstance(group, ConsumerGroup) else _unused_since(group)
@@ -119,7 +119,7 @@ def expired(
 
 
 def _unused_since(group: ClassicGroup) -> int | None:
-    """When offsets began to be unused; NO_TIMESTAMP: when they were committed, None: they are in use."""
+    """Since when offsets are unused: NO_TIMESTAMP means since their commit, None that they are in use."""
     is_stable_consumer = group.uses_consumer_protocol and group.subscribed_topics is not None
     if not is_empty(group) and not (is_stable_consumer and group.state is ClassicState.STABLE):
         return None

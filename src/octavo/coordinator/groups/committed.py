@@ -85,7 +85,7 @@ class CommittedOffsets:
         origin: Origin,
         committer: Committer = ANYBODY,
     ) -> set[TopicPartition]:
-        """Write offsets that count once the transaction of the producer `origin` is committed (a TxnOffsetCommit
+        """Write offsets that take effect once the transaction of the producer `origin` is committed (a TxnOffsetCommit
         request). Returns the partitions that are left out because their metadata is too long."""
         refused = self._too_long(offsets)
         with self._store.using(group_id, create=True) as partition:

@@ -1,4 +1,4 @@
-"""Which configs the broker allows a group, and what they change for it."""
+"""Which configs a group may have, and what they change for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Limits(NamedTuple):
     high: int
 
 
-# What a broker of Kafka allows unless its own configs say otherwise, which ours does not have.
+# Kafka's default limits; the broker configs that would change them do not exist here.
 _OF_OTHERS = {
     "share.session.timeout.ms": _Limits(45_000, 60_000),
     "share.heartbeat.interval.ms": _Limits(5_000, 15_000),
@@ -43,14 +43,14 @@ def check(own: Mapping[str, str], broker: BrokerConfig) -> None:
         value = GROUP_CONFIGS[name].parse(given)
         if name in limits and not limits[name].low <= cast(int, value) <= limits[name].high:
             low, high = limits[name]
-            raise ConfigError(f"{name} is {value}, expected {low} to {high}, which the broker allows")
+            raise ConfigError(f"{name} is {value}, but the broker allows only {low} to {high}")
     after = of_group(own, broker)
     if after.group_consumer_session_timeout_ms <= after.group_consumer_heartbeat_interval_ms:
         raise ConfigError("consumer.session.timeout.ms must be greater than consumer.heartbeat.interval.ms")
 
 
 def of_group(own: Mapping[str, str], broker: BrokerConfig) -> BrokerConfig:
-    """The broker's configs as they are for a group.
+    """The broker's configs as they apply to a group.
 
     Like Kafka, moves a value into the range that the broker allows, if that has changed since the value was set.
     """

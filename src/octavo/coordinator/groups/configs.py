@@ -16,7 +16,7 @@ from octavo.storage.log_manager import LogManager
 
 
 class GroupConfigs(SharedValues[Values[str, str]]):
-    """What was set for each group counts over the broker's configs, at once."""
+    """What is set for a group takes effect at once, and overrides the broker's configs."""
 
     def __init__(self, log_manager: LogManager) -> None:
         super().__init__(log_manager.roots, _FILE, lambda _: _known(log_manager.metadata_groups))
@@ -40,7 +40,7 @@ class GroupConfigs(SharedValues[Values[str, str]]):
 
 
 def _known(groups: Values[str, str]) -> Values[str, str]:
-    """Leaves out configs of newer brokers."""
+    """Leave out configs that only newer brokers have."""
     return without_empty(
         {group_id: {name: own[name] for name in own if name in GROUP_CONFIGS} for group_id, own in groups.items()}
     )

@@ -18,9 +18,9 @@ _MINUTE_MS = 60_000
 
 
 class GroupCoordinator:
-    """Groups and their offsets, by who asks: `members` of classic groups, `consumers` of consumer groups, and of the
-    latter the `local` ones in this process; `offsets` has commits and fetches, `configs` what was set for single
-    groups, `admin` the rest.
+    """Groups and their offsets, in parts: `members` serves the members of classic groups, `consumers` those of consumer
+    groups, and `local` the members in this process; `offsets` has commits and fetches, `configs` what was set for
+    single groups, `admin` the rest.
 
     Thread-safe. All of them share one lock, and the state that is rebuilt from `__consumer_offsets`.
     """

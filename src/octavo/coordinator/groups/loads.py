@@ -9,7 +9,8 @@ class Loads:
     """The members in the order of their loads. Those with the fewest partitions form a range at one end, which grows
     towards the middle as they get more; those with the most form a range at the other end.
 
-    `sizes` counts the partitions of each member, and changes meanwhile; `places` orders members with equally many.
+    `sizes` has the number of partitions of each member, and is kept current by the caller; `places` orders members that
+    have equally many.
     """
 
     def __init__(self, members: Sequence[str], sizes: Mapping[str, int], places: Mapping[str, int]) -> None:

@@ -53,7 +53,7 @@ class LocalMembers:
 
 
 class LocalMember:
-    """Knows only its id and what it has. What an interrupt left half done, the next poll completes."""
+    """Knows only its id and what it has. The next poll completes what an interrupt left half done."""
 
     def __init__(
         self, consumers: GroupConsumers, config: LocalConfig, member_id: str, complete: Callable[[], None]

@@ -76,7 +76,7 @@ GroupOffsets = dict[TopicPartition, StoredOffset]
 class Offsets:
     """The offsets of the groups in one partition of `__consumer_offsets`. Not thread-safe.
 
-    The commit whose record has the largest offset counts, no matter when its transaction ended.
+    The commit whose record has the largest offset wins, no matter when its transaction ended.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class Offsets:
                     del groups[group_id]
 
     def end_transaction(self, producer_id: int, *, is_committed: bool) -> None:
-        """Let the offsets of a transaction count, or drop them."""
+        """Put the offsets of a transaction into effect, or drop them."""
         ended = self._pending.pop(producer_id, {})
         if is_committed:
             for group_id, offsets in ended.items():

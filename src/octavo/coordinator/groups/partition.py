@@ -60,7 +60,7 @@ class GroupPartition:
             self._position += count
 
     def adopt(self, group_id: str, group: Group | None) -> None:
-        """Replace a group by its new state; None removes it."""
+        """Replace a group with its new state; None removes it."""
         if group is not None:
             self.groups[group_id] = group
         else:
@@ -85,7 +85,7 @@ class GroupPartition:
             self._apply_group(kind, key, value)
 
     def _apply_group(self, kind: RecordType, key: Row, value: Row | None) -> None:
-        """A tombstone removes only a group of its own kind, since the group may have changed its kind before that."""
+        """Apply a record of a group. A tombstone removes only a group of its own kind: one that was converted stays."""
         is_classic = kind is GROUP_METADATA
         group_id = key["group" if is_classic else "groupId"]
         known = self.groups.get(group_id)

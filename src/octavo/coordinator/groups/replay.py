@@ -67,7 +67,7 @@ def _replayed(
 
 
 def _runs(table: NDArray[np.void]) -> Iterator[NDArray[np.void]]:
-    """The batches, cut where a batch belongs to another producer or is of another kind than the one before."""
+    """The batches, divided wherever the producer or the kind of batch changes."""
     kinds = table["attributes"] & (TRANSACTIONAL | CONTROL)
     owners = np.where(kinds != 0, table["producer_id"], NO_PRODUCER_ID)
     cuts = np.flatnonzero((kinds[1:] != kinds[:-1]) | (owners[1:] != owners[:-1])) + 1

@@ -117,7 +117,7 @@ def _encoded(write: Write) -> tuple[bytes, bytes | None]:
 
 
 def failure_code(error: Exception) -> ErrorCode:
-    """What members are told when the coordinator cannot read or write its partition."""
+    """The error that members get if the coordinator cannot read or write its partition."""
     if isinstance(error, RequestError):
         return error.code
     if isinstance(error, UnknownTopicOrPartitionError):

@@ -28,7 +28,8 @@ class UnevenGroup:
         self._sizes: Counter[str] = Counter()
 
     def assign(self, current: Current) -> Assignment:
-        """Members keep what they have; free partitions go to those with the fewest; then those with the most give."""
+        """Members keep what they have; free partitions go to those with the fewest; then those with the most give some
+        up."""
         there = {topic: frozenset(numbers) for topic, numbers in self._partitions.items()}
         for member, topics in self._subscriptions.items():
             for place in current.get(member, ()):
@@ -63,7 +64,7 @@ class UnevenGroup:
         self._sizes[member] += 1
 
     def _balance(self) -> None:
-        """Go through the topics again and again, until none has been changed since the last time."""
+        """Balance one topic after the other, again and again, until a whole round has changed nothing."""
         shared = [topic for topic in self._topics if len(self._takers[topic]) > 1]
         last = None
         for _ in range(_ROUNDS):

@@ -18,7 +18,7 @@ from octavo.format.names import TopicPartition
 def uniform_assignor(
     subscriptions: Subscriptions, partitions: Partitions, current: Current, ids: TopicIds | None = None
 ) -> Assignment:
-    """Without ids, topics count in the order of their names."""
+    """Assign evenly; without ids, topics are taken in the order of their names."""
     members = in_map_order(subscriptions, java_hash)
     known = ids or {topic: number.to_bytes(16, "big") for number, topic in enumerate(sorted(partitions))}
     if len(set(subscriptions.values())) > 1:

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class ProducerAnswer(NamedTuple):
-    """The answer to InitProducerId and EndTxn: an error, or the identity to go on with."""
+    """The answer to InitProducerId and EndTxn: an error, or the identity to continue with."""
 
     error: ErrorCode
     identity: Identity = NOBODY
@@ -70,7 +70,7 @@ class TransactionCoordinator:
         return _answer(lambda: self.take_over(transactional_id, timeout_ms, expected))
 
     def take_over(self, transactional_id: str, timeout_ms: int, expected: Identity | None = None) -> ProducerAnswer:
-        """Begin to use an id. An open transaction is aborted first: call `complete`, then ask again."""
+        """Begin to use an id. An open transaction is aborted first: call `complete`, then this again."""
         if not transactional_id:
             return ProducerAnswer(ErrorCode.INVALID_REQUEST)
         if not 0 < timeout_ms <= self.longest_timeout_ms:
@@ -182,11 +182,11 @@ class TransactionCoordinator:
                     self._takeovers.pop(known.transactional_id, None)
 
     def takeovers(self, transactional_id: str) -> int:
-        """How often the id was taken over, by another producer or by the timeout, which fences the producer before."""
+        """How often another producer or a timeout has taken over the id; each time, the producer before was fenced."""
         return self._takeovers[transactional_id]
 
     def _ready(self, transactional_id: str) -> TransactionMetadata | None:
-        """The state of an id, once its decided transaction is completed, unless that fails."""
+        """The state of an id, after an attempt to complete its transaction if that is decided."""
         known = self.states.get(transactional_id)
         if known is not None and known.is_prepared:
             try:
@@ -225,5 +225,5 @@ def _answer(call: Callable[[], ProducerAnswer]) -> ProducerAnswer:
 
 
 def _log_unfinished(known: TransactionMetadata, error: Exception) -> None:
-    told = "the transaction of %s cannot be ended now and will be tried again: %s"
-    _log.error(told, known.transactional_id, error)
+    problem = "the transaction of %s cannot be completed now, and will be tried again: %s"
+    _log.error(problem, known.transactional_id, error)

@@ -46,8 +46,8 @@ class Markers:
         try:
             self.append(log, marker, Identity(prepared.producer_id, prepared.epoch), prepared.version)
         except (InvalidProducerEpochError, TransactionCoordinatorFencedError) as error:
-            told = "transactional id %s: %s has a newer epoch, so the old transaction is over there: %s"
-            _log.warning(told, prepared.transactional_id, topic_partition, error)
+            problem = "transactional id %s: %s has a newer epoch, so the old transaction is over there: %s"
+            _log.warning(problem, prepared.transactional_id, topic_partition, error)
 
     def append(self, log: PartitionLog, marker: EndTransactionMarker, by: Identity, version: int) -> None:
         """Append a marker; raises if it has an old epoch."""

@@ -10,7 +10,7 @@ from octavo.kernels.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAM
 
 MAX_EPOCH = 2**15 - 1
 # The versions of the protocol that clients use. From version 2 on every end of a transaction begins a new epoch.
-VERSION_1 = 0  # as Kafka counts it in records and markers
+VERSION_1 = 0  # Kafka's number for it in records and markers
 VERSION_2 = 2
 
 _COMMITS = (TransactionStatus.PREPARE_COMMIT, TransactionStatus.COMPLETE_COMMIT)

@@ -13,7 +13,7 @@ from octavo.storage.directory.log_roots import live
 from octavo.storage.files.small_file import replace_file
 from octavo.storage.log_manager import LogManager
 
-# Kafka's controllers count from 0. Ours start where theirs never arrive: if a broker took over the directory and gave
+# Kafka's controllers count from 0. Ours start where theirs never get: if a broker took over the directory and gave
 # one of our ids to another producer, the log would take that producer's first batches for duplicates.
 FIRST_PRODUCER_ID = 1 << 48
 BLOCK_SIZE = 1000

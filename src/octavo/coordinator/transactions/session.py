@@ -90,7 +90,7 @@ class Session:
         """The state of the id; raises ProducerFencedError if another producer or a timeout fenced this one."""
         known = self._states.get(self._id)
         if known is None:
-            raise ProducerFencedError(f"transactional id {self._id}: it has expired, because it was not used")
+            raise ProducerFencedError(f"transactional id {self._id} has expired, because it was not used")
         if self._coordinator.takeovers(self._id) != self._takeovers:
             found = f"producer id {self.metadata.producer_id}, epoch {self.metadata.epoch}"
             expected = f"expected id {known.producer_id}, epoch {known.epoch}"

@@ -81,7 +81,7 @@ class TransactionStates:
             try:
                 self._read(partition, open_producers)
             except Exception as error:
-                _log.error("%s cannot be read, its transactional ids cannot be used: %s", partition, error)
+                _log.error("%s cannot be read, so its transactional ids cannot be used: %s", partition, error)
 
     def complete(self, known: TransactionMetadata) -> TransactionMetadata:
         """Write the markers of a decided transaction, then that it is complete; an undecided one stays unchanged."""
@@ -92,8 +92,8 @@ class TransactionStates:
             return self.write(machine.complete(self._known[known.transactional_id], self.supplies))
         except Exception as error:
             decision = "committed" if known.is_commit else "aborted"
-            told = f"its transaction is decided and will be {decision}, but that cannot be completed now: {error}"
-            raise TransactionIncompleteError(f"transactional id {known.transactional_id}: {told}") from error
+            problem = f"its transaction is decided and will be {decision}, but cannot be completed now: {error}"
+            raise TransactionIncompleteError(f"transactional id {known.transactional_id}: {problem}") from error
 
     def write_marker(
         self, topic_partition: TopicPartition, marker: EndTransactionMarker, by: Identity, version: int

@@ -1,4 +1,4 @@
-"""Describes log directories as a whole: whose they are, their topics, and the transactions open in them."""
+"""Describes log directories as a whole: their cluster and nodes, their topics, and the transactions open in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from octavo.storage.topics.topic_configs import TopicConfigs
 
 @dataclass(frozen=True, slots=True)
 class DiskDescription:
-    """One log directory: whose it is, what it holds, and how it was left."""
+    """One log directory: the node it belongs to, what it holds, and how it was left."""
 
     path: str
     cluster_id: str | None

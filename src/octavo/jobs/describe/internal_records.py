@@ -16,7 +16,7 @@ from octavo.scanner.reading.records import ConsumerRecord, read_records
 
 
 def committed_records(partitions: Iterable[PartitionFiles], findings: ScanFindings) -> Iterator[ConsumerRecord]:
-    """The records that count: those outside of transactions, and those of committed ones.
+    """The records in effect: those outside of transactions, and those of committed ones.
 
     A consumer stops before an open transaction; a coordinator continues with what follows it.
     """

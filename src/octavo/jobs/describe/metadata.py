@@ -48,7 +48,7 @@ class ClusterMetadata:
         return metadata
 
     def _place(self, topic_partition: TopicPartition, row: Row) -> None:
-        """Apply where a partition is, or what changed about that; null means no change."""
+        """Apply a record that says where a partition is, or what has changed about that; null means no change."""
         before = self.replicas.get(topic_partition, PartitionReplicas((), (), -1))
         self.replicas[topic_partition] = PartitionReplicas(
             before.replicas if row["replicas"] is None else tuple(row["replicas"]),

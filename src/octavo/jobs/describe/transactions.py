@@ -21,7 +21,7 @@ _FINISHED = {
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """A transaction that has not ended. Without a transactional id, only the logs know of it: nobody here will end it.
+    """A transaction that has not ended. Without a transactional id, only the logs know it, and nothing will end it.
 
     `first_offsets` has the partitions in whose logs it is open, beyond which read_committed does not read.
     """

@@ -65,10 +65,10 @@ class Disks:
         for claim, others in wrong:
             detail = f"topic id {claim.value}, expected that of the topic's other partitions, {others}"
             findings.add(claim.path, None, FindingKind.TOPIC_ID, detail)
-        told = {claim.path for claim, _ in wrong}
+        reported = {claim.path for claim, _ in wrong}
         for claim, others in _minorities(self._topic_ids):
-            if claim.path not in told:
-                detail = f"topic id {claim.value}, on other nodes {others}: the topic was created again meanwhile"
+            if claim.path not in reported:
+                detail = f"topic id {claim.value}, on other nodes {others}: the topic has been created again"
                 findings.add(claim.path, None, FindingKind.TOPIC_ID, detail, Severity.INFO)
 
     def _check_directories(self, findings: FindingCollector) -> None:

@@ -57,7 +57,7 @@ MEANINGS: dict[FindingKind, str] = {
     FindingKind.INVALID_BATCH: "A batch that breaks the format: its magic, its length, its count or its offsets.",
     FindingKind.INVALID_RECORDS: "Records that cannot be unpacked or decoded, or do not lie within their batch.",
     FindingKind.OFFSET_ORDER: "Offsets that do not increase, or lie outside the range of their segment.",
-    FindingKind.LEADER_EPOCH: "A batch with another leader epoch than leader-epoch-checkpoint has for its offset.",
+    FindingKind.LEADER_EPOCH: "A batch whose leader epoch differs from that of leader-epoch-checkpoint for its offset.",
     FindingKind.INCOMPLETE_BATCH: "A batch that the end of the file cuts off.",
     FindingKind.ZEROS: "Zeros after the last batch.",
     FindingKind.NO_BATCH: "Bytes that are not a batch.",
@@ -142,10 +142,10 @@ class FindingCollector:
         return any(found.severity is Severity.PROBLEM for found in self.all())
 
     def all(self) -> list[Finding]:
-        told: list[Finding] = []
+        findings: list[Finding] = []
         for path, found in self._by_path.items():
-            told += list(found)
+            findings += list(found)
             if path in self._left_out:
                 detail = f"{self._left_out[path]} more findings in this file"
-                told.append(Finding(path, None, FindingKind.MORE, detail))
-        return told
+                findings.append(Finding(path, None, FindingKind.MORE, detail))
+        return findings

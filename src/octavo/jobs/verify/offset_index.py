@@ -87,7 +87,7 @@ class OffsetIndexCheck:
                 if not log.unreadable.hides_position(entry.position):
                     self._wrong(entry, "no batch begins there")
                 continue
-            is_v2 = part.table["magic"][row] >= 2  # older formats come from elsewhere
+            is_v2 = part.table["magic"][row] >= 2  # brokers from 4.1 on do not write older formats
             if self._indexes_each_batch and is_v2:
                 self._older[entry] = int(part.last_offsets[row])
             if self._first_offset(part, row) != entry.offset:
@@ -117,17 +117,17 @@ class OffsetIndexCheck:
             self._wrong(entry, f"the batch there ends with {last_offset}")
 
     def _check_styles(self) -> None:
-        """Brokers are upgraded, so first offsets come before last ones. The fewest entries that break this are
-        wrong."""
-        told = np.flatnonzero(self._styles)
-        is_last = self._styles[told] == _Style.LAST
+        """Entries that name first offsets come before those that name last ones, since brokers are only upgraded. The
+        smallest set of entries that breaks this order is wrong."""
+        known = np.flatnonzero(self._styles)
+        is_last = self._styles[known] == _Style.LAST
         lasts_before = np.concatenate([[0], np.cumsum(is_last)])
         firsts_after = np.concatenate([np.cumsum(~is_last[::-1])[::-1], [0]])
         upgrade = int(np.argmin(lasts_before + firsts_after))
-        for number in np.flatnonzero(is_last != (np.arange(len(told)) >= upgrade)).tolist():
+        for number in np.flatnonzero(is_last != (np.arange(len(known)) >= upgrade)).tolist():
             last = "that is the last offset of the batch there, before entries that name first ones"
             first = "that is the first offset of the batch there, after entries that name last ones"
-            self._wrong(self._entry(int(told[number])), last if is_last[number] else first)
+            self._wrong(self._entry(int(known[number])), last if is_last[number] else first)
 
     def _entry(self, at: int) -> _Entry:
         bound = int(self._positions[at + 1]) if at + 1 < len(self._positions) else _BEYOND

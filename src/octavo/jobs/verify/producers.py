@@ -26,7 +26,7 @@ _SHOWN = tuple(name for name in ProducerEntry._fields if name != "producer_id")
 class ProducerCheck:
     """Replays a segment's batches onto the producers' state at its base offset.
 
-    The result counts only while all batches are as originally written: `is_whole` is False from the first gap or
+    The result is valid only while all batches are as originally written: `is_whole` is False from the first gap or
     emptied batch on, which compaction leaves. Without a state to begin with, only markers are checked.
     """
 

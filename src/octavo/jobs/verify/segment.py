@@ -57,7 +57,7 @@ class SegmentTask:
         return self.view.segment.log.size
 
     def run(self) -> SegmentResult:
-        """Verify the segment. Findings count only if the files stay unchanged; a segment being deleted is not a
+        """Verify the segment. Findings are kept only if the files stay unchanged; a segment being deleted is not a
         finding."""
         view: SegmentView | None = self.view
         result = SegmentResult([])

@@ -15,7 +15,7 @@ def settled(
     check: Callable[[bytes, FindingCollector], None],
     findings: FindingCollector,
 ) -> None:
-    """Check a small file; findings count only if it stays unchanged. A deleted file is not a finding."""
+    """Check a small file; findings are kept only if it stays unchanged. A deleted file is not a finding."""
     previous: bytes | None = None
     for _ in range(LOOKS):
         found = FindingCollector()

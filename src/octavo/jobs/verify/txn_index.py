@@ -62,9 +62,9 @@ class TxnIndexCheck:
     def _check_open(self) -> None:
         """Check that no transaction was open at a marker although it began before the last stable offset there.
 
-        For each entry, only those earlier entries count from which on all markers lie after its first offset. The
-        nearest of them with a larger last stable offset is found by a lookup, not a walk: in a damaged file all entries
-        may overlap.
+        Each entry is compared with those before it, back to the last one whose marker lies before its first offset.
+        The nearest of them with a larger last stable offset is found by a lookup, not a walk: in a damaged file all
+        entries may overlap.
         """
         ends = _Nearest()  # by last offset, negated: finds the nearest smaller one
         stables = _Nearest()  # by last stable offset: finds the nearest larger one

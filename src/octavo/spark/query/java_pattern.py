@@ -47,7 +47,7 @@ _TOKEN = re.compile(
 
 
 def compile_java(pattern: str) -> re.Pattern[str]:
-    """The pattern, to be searched in topic names as Java's Pattern would be."""
+    """The pattern for Python, whose `search` finds in topic names what Java's would find."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a FutureWarning means that a class may change its meaning
         try:

@@ -63,7 +63,7 @@ SOURCE_OPTIONS = (
         "latest; batch: earliest",
         "both",
         'earliest, latest, or `{"topicA":{"0":23,"1":-2}}` with -2 earliest and -1 latest; a batch cannot start at'
-        " latest; a stream asks only when it first starts",
+        " latest; a stream uses it only when it first starts",
     ),
     Option(
         "startingOffsetsByTimestampStrategy",
@@ -98,11 +98,11 @@ SOURCE_OPTIONS = (
         "maxBytesPerTrigger",
         "",
         "stream",
-        "at most about this many bytes of log in a micro-batch, shared out",
+        "at most about this many bytes of log in a micro-batch, shared out by backlog",
         ours=True,
     ),
     Option("minOffsetsPerTrigger", "", "stream", "wait for this many offsets before a micro-batch"),
-    Option("maxTriggerDelay", "15m", "stream", "how long minOffsetsPerTrigger waits at most"),
+    Option("maxTriggerDelay", "15m", "stream", "the longest that minOffsetsPerTrigger waits"),
     Option(
         "commitGroup",
         "",
@@ -135,7 +135,7 @@ SOURCE_OPTIONS = (
         "kafka.*",
         "",
         "both",
-        "what configures a Kafka consumer (bootstrap.servers too) is ignored: there is no broker. As in Spark's source,"
+        "configs of a Kafka consumer, even bootstrap.servers, are ignored: there is no broker. As in Spark's source,"
         " auto.offset.reset, key.deserializer, value.deserializer, enable.auto.commit and interceptor.classes are"
         " refused",
     ),

@@ -96,8 +96,7 @@ class SourceOptions:
 
 
 def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
-    """The given places as absolute paths, because a task's process may have another working directory than the
-    driver."""
+    """The given places as absolute paths, because a task's process may not have the driver's working directory."""
     given = [options["path"]] if "path" in options else []
     if "paths" in options:
         try:

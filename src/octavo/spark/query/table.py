@@ -1,7 +1,7 @@
-"""Tables of SQL: `CREATE TABLE … USING octavo OPTIONS (…)`.
+"""SQL tables: `CREATE TABLE … USING octavo OPTIONS (…)`.
 
-Spark shows a table's options to a Python data source only when the table is created and its schema asked for; a query
-gets the schema alone. So the schema carries the options, in the metadata of its first column.
+Spark passes a table's options to a Python data source only when the table is created and the source has to name its
+schema; a query gets the schema alone. So the schema carries the options, in the metadata of its first column.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 _OPTIONS = "octavo.options"
-_OPTION = "option."  # Spark repeats the options of a table under this prefix, beside the table's properties
+_OPTION = "option."  # Spark repeats the options of a table under this prefix, among the table's properties
 
 
 def table_schema(schema: StructType, options: Mapping[str, str]) -> StructType:
-    """The schema of a table that is being created with these options; for other queries the schema as it is."""
+    """The schema with the options, if a table is being created with them; otherwise the schema unchanged."""
     if "provider" not in options:
         return schema
     given = {name: text for name, text in options.items() if name == "path" or f"{_OPTION}{name}" in options}

@@ -37,12 +37,12 @@ def positive(name: str, text: str, numbers: range = INT64) -> int:
     """A whole number above 0."""
     number = integer(name, text, numbers)
     if number <= 0:
-        raise ConfigError(f"{name} must be positive, and is {number}")
+        raise ConfigError(f"{name} must be positive, but is {number}")
     return number
 
 
 def count(name: str, text: str, what: str) -> int:
-    """A whole number above 0, with an upper limit, for things that are made one by one."""
+    """A whole number above 0, with an upper limit, for things that are created one by one."""
     number = positive(name, text, INT32)
     if number > MOST:
         raise ConfigError(f"{name} is {number}, expected at most {MOST} {what}")

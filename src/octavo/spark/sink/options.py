@@ -56,7 +56,7 @@ SINK_OPTIONS = (
         "kafka.*",
         "",
         "both",
-        "other configs of a Kafka producer (bootstrap.servers too) are ignored: there is no broker. As in Spark's"
+        "other configs of a Kafka producer, even bootstrap.servers, are ignored: there is no broker. As in Spark's"
         " sink, key.serializer and value.serializer are refused",
     ),
 )

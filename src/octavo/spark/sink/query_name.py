@@ -15,8 +15,8 @@ _METADATA = "metadata"
 def stream_name(options: SinkOptions) -> str:
     """The name of a streaming query: txnAppId, or the id that Spark keeps in the query's checkpoint.
 
-    Spark gives a Python sink nothing but its options. If the checkpoint is deleted, batches count from 0 again under a
-    new id; under the same txnAppId they would be taken for batches that were already committed.
+    Spark gives a Python sink nothing but its options. If the checkpoint is deleted, batches are numbered from 0 again
+    under a new id; under the same txnAppId they would be taken for batches that were already committed.
     """
     if options.app_id is not None:
         return options.app_id
@@ -30,7 +30,7 @@ def stream_name(options: SinkOptions) -> str:
         query_id = json.loads(checkpoint.child(_METADATA).read())["id"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
-            f"{checkpoint}: no query's id in its file {_METADATA} ({error}); option 'txnAppId' can name the query"
+            f"{checkpoint}: its file {_METADATA} has no query id ({error}); give the query a name by option 'txnAppId'"
         ) from None
     return str(query_id)
 

@@ -24,7 +24,7 @@ _WHO_ELSE = (
 class GroupCommits:
     """Writes to `__consumer_offsets` of the directories that are read, as their owner for a moment each time.
 
-    The stream does not read what it commits: its checkpoint alone says where it goes on. So a commit that is repeated
+    The stream does not read what it commits: its checkpoint alone says where it continues. So a commit that is repeated
     or missing after a crash does no harm.
     """
 

@@ -1,4 +1,4 @@
-"""The subscribed partitions of the log directories: where each begins and ends at each look."""
+"""The subscribed partitions of the log directories: where each begins and ends now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs: chooses the directory of partitions that will be created; those that exist are not moved."""
+"""AlterReplicaLogDirs: chooses the directory for partitions that do not exist yet; existing ones are not moved."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition, topic_problem
 from octavo.format.protocol.error_codes import ErrorCode
 
-_LONGEST_NAME = 255  # of a folder
-_FUTURE = f".{'0' * 32}-future"  # ends the name of the folder that Kafka copies a partition to
+_LONGEST_NAME = 255  # the limit for a folder's name
+_FUTURE = f".{'0' * 32}-future"  # the suffix of the folder into which Kafka would copy the partition
 
 
 def handle(request: Request, context: Context) -> Answer:

@@ -40,7 +40,7 @@ def handle(request: Request, context: Context) -> Answer:
 
 
 def _listed(key: int, lowest: int, highest: int) -> Row:
-    # Old librdkafka takes a Produce without version 0 for one without compression, so Kafka lists it, and refuses it.
+    # Old versions of librdkafka do not compress unless Produce has version 0, so Kafka lists that, but refuses it.
     return {"apiKey": key, "minVersion": 0 if key == PRODUCE.key else lowest, "maxVersion": highest}
 
 

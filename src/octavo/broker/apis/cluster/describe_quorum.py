@@ -1,9 +1,9 @@
-"""DescribeQuorum: this node is the only voter, and leads. It has no metadata log: its offsets are 0."""
+"""DescribeQuorum: this node is the only voter and the leader. It has no metadata log, so its offsets are 0."""
 
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.rows import by_topic
 from octavo.broker.security.acls import Operation
@@ -23,7 +23,7 @@ def handle(request: Request, context: Context) -> Answer:
     try:
         context.check_cluster(request.client, Operation.DESCRIBE)
     except RequestError as error:
-        return told(error)
+        return error_fields(error)
     if asked != _WHOLE_QUORUM:
         return {"topics": by_topic(asked, "topicName", _unknown)}
     return Later(lambda: _answer(request, context))

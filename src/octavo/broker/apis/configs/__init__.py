@@ -1,1 +1,1 @@
-"""Configs of topics and of the broker."""
+"""Configs of topics, groups and brokers, and the quotas of clients."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.quotas.entities import Entity, Quotas, check_entity, check_value, entity_of
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.security.acls import Operation
@@ -72,7 +72,7 @@ def _answer(outcomes: Iterable[tuple[Entity, OctavoError | None]]) -> Row:
         "entries": [
             {
                 "errorMessage": None,
-                **({} if error is None else told(error)),
+                **({} if error is None else error_fields(error)),
                 "entity": [{"entityType": kind, "entityName": name} for kind, name in entity],
             }
             for entity, error in outcomes

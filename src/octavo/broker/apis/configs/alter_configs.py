@@ -1,4 +1,4 @@
-"""AlterConfigs: replaces all configs of topics, groups and brokers; one that is not named is reset to its default."""
+"""AlterConfigs: replaces all configs of topics, groups and brokers; configs that are not named are reset."""
 
 from __future__ import annotations
 

@@ -19,18 +19,18 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 Changes = Mapping[str, str | None]
 
-_MOST_DIGITS = 10  # of a broker's id; Python refuses to read thousands of them
+_MOST_DIGITS = 10  # in a broker's id; int() rejects thousands of digits
 
 
 class Alterable(Protocol):
-    """A resource; changes of None remove a config."""
+    """A resource whose configs can be changed; changing a config to None removes it."""
 
     @property
     def own(self) -> Mapping[str, Given]:
         """The configs that were set on the resource itself."""
 
     def elements(self, name: str, verb: str) -> list[str]:
-        """The elements of a list; raises RequestError for a config that is not one. `verb` says what is to be done."""
+        """The elements of a list; RequestError for a config that is not a list, with the operation's name, `verb`."""
 
     def alter(self, changes: Changes, *, dry_run: bool) -> None: ...
 
@@ -122,7 +122,7 @@ class AlterableBroker:
         self._check({name: value for name, value in {**self.own, **changes}.items() if value is not None})
         try:
             self._context.logs.alter_broker_configs(changes, of_cluster=self._of_cluster, dry_run=True)
-        except ConfigError as error:  # Kafka has this code for the configs of brokers
+        except ConfigError as error:  # Kafka's code for an invalid config of a broker
             raise RequestError(ErrorCode.INVALID_REQUEST, str(error)) from None
         self._context.check_cluster(self._client, Operation.ALTER_CONFIGS)
         if MIN_INSYNC_REPLICAS in changes and not self._of_cluster:
@@ -141,7 +141,7 @@ class AlterableBroker:
         if self._of_cluster:
             problem = "Cannot update these configs at default cluster level, broker id must be specified"
             _refuse(names, needs_broker, problem)
-        _refuse(names, of_listener, "Octavo reads the configs of listeners when it starts, and cannot update these")
+        _refuse(names, of_listener, "Octavo reads listener configs only when it starts, and cannot update these")
 
 
 def _refuse(names: Iterable[str], is_wrong: Callable[[str], bool], problem: str) -> None:

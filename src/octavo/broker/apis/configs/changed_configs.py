@@ -1,4 +1,4 @@
-"""What both APIs that change configs have in common: each resource is checked and changed on its own."""
+"""What the two APIs that change configs have in common: each resource is checked and changed on its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from octavo.broker.apis.configs.alterable import Alterable, Changes, alterable
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
@@ -18,7 +18,7 @@ _one_at_a_time = threading.Lock()
 
 
 def change(request: Request, context: Context, changes: Callable[[Alterable, list[Row]], Changes]) -> Answer:
-    """Change the resources of a request; `changes` turns the rows for one resource into what changes in it."""
+    """Change the resources of a request; `changes` turns one resource's rows into its changes."""
     rows = request.body["resources"]
     times = Counter((row["resourceType"], row["resourceName"]) for row in rows)
 
@@ -28,11 +28,11 @@ def change(request: Request, context: Context, changes: Callable[[Alterable, lis
             if times[row["resourceType"], row["resourceName"]] > 1:
                 raise RequestError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
             _check_names(row["configs"])
-            with _one_at_a_time:  # a change of a list depends on its current value
+            with _one_at_a_time:  # the change of a list depends on its current value
                 resource = alterable(request, context, row)
                 resource.alter(changes(resource, row["configs"]), dry_run=request.body["validateOnly"])
         except OctavoError as error:
-            return {**shown, **told(error)}
+            return {**shown, **error_fields(error)}
         return {**shown, "errorMessage": None}
 
     return Later(lambda: {"responses": [answer(row) for row in rows]})

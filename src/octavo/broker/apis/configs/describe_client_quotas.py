@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.quotas.entities import CLIENT_ID, IP, USER, Entity
 from octavo.broker.request import Answer, Request
 from octavo.broker.security.acls import Operation
@@ -19,7 +19,7 @@ def handle(request: Request, context: Context) -> Answer:
         context.check_cluster(request.client, Operation.DESCRIBE_CONFIGS)
         wanted = _filter(request.body["components"])
     except RequestError as error:
-        return {**told(error), "entries": None}
+        return {**error_fields(error), "entries": None}
     return {
         "entries": [
             {
@@ -47,7 +47,7 @@ def _filter(components: list[Row]) -> dict[str, object]:
         if component["matchType"] not in (_EXACT, _DEFAULT, _SPECIFIED):
             raise RequestError(ErrorCode.INVALID_REQUEST, f"Unknown match type {component['matchType']}")
         if (component["matchType"] == _EXACT) is (match is None):
-            problem = f"Match type {component['matchType']} with the match string {match!r}."
+            problem = f"Match type {component['matchType']} cannot have the match string {match!r}."
             raise RequestError(ErrorCode.INVALID_REQUEST, problem)
         wanted[kind] = _ANY if component["matchType"] == _SPECIFIED else match
     if IP in wanted and len(wanted) > 1:

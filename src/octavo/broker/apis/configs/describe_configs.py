@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.resources import ConfigResource, broker_configs, cluster_configs, group_configs, topic_configs
 from octavo.broker.security.acls import Operation
@@ -24,7 +24,7 @@ def _answer(request: Request, context: Context, resource: Row) -> Row:
     try:
         found = _configs(request, context, resource["resourceType"], resource["resourceName"])
     except OctavoError as error:
-        return {**row, **told(error)}
+        return {**row, **error_fields(error)}
     keys = None if resource["configurationKeys"] is None else frozenset(resource["configurationKeys"])
     body = request.body
     return {

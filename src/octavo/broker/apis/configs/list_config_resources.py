@@ -1,4 +1,4 @@
-"""ListConfigResources: lists everything that has configs, by type; without a type, everything."""
+"""ListConfigResources: lists the resources that have configs, of some types or of all."""
 
 from __future__ import annotations
 

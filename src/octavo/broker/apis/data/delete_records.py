@@ -1,4 +1,4 @@
-"""DeleteRecords: moves the start of partitions' logs forward."""
+"""DeleteRecords: moves the log start offsets of partitions forward."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.errors import told
+from octavo.broker.errors import error_fields
 from octavo.broker.request import Answer, Request
 from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
@@ -28,7 +28,7 @@ def _answer(request: Request, context: Context, topic: str, partition: int) -> R
     try:
         producers = context.topic(request.client, Operation.READ, topic).log(partition).producer_entries()
     except OctavoError as error:
-        return {"partitionIndex": partition, **told(error)}
+        return {"partitionIndex": partition, **error_fields(error)}
     rows = [
         {
             "producerId": entry.producer_id,

@@ -1,4 +1,4 @@
-"""Fetch: returns batches from given offsets on, as ranges of files; a client may wait for more."""
+"""Fetch: returns batches from given offsets on, as slices of files; a request may wait until there are enough."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class _Read(NamedTuple):
     size: int = 0
     marks: tuple[int, int] | None = None  # high watermark and log start offset
     is_urgent: bool = False  # waiting longer would not help: an error, or the end of an older segment
-    is_news: bool = False  # an incremental answer has to name it, even if the marks are known
+    is_news: bool = False  # an incremental answer has to include it, even if the client knows the marks
 
 
 class _Fetch:
-    """A request that is evaluated once or, while it waits, again and again."""
+    """A request that is evaluated once or, while it waits, again after each change."""
 
     def __init__(self, request: Request, context: Context, session: FetchSession) -> None:
         body = request.body
@@ -128,15 +128,15 @@ class _Fetch:
         return _Read(row, found.records.size, marks, is_urgent=is_in_older_segment, is_news=True)
 
     def answer(self) -> Row:
-        """The response to the last look. An incremental one leaves out partitions without news."""
+        """The response with what the last look found. An incremental one leaves out partitions without news."""
         session = self._session
         name = "topicId" if session.is_by_id else "topic"
         topics: dict[bytes | str, Row] = {}
         for key, found in self._found.items():
             wanted = session.partitions.get(key)
-            if wanted is None or (session.is_incremental and not found.is_news and wanted.told == found.marks):
+            if wanted is None or (session.is_incremental and not found.is_news and wanted.known_marks == found.marks):
                 continue
-            wanted.told = found.marks
+            wanted.known_marks = found.marks
             topic = topics.get(wanted.topic)
             if topic is None:
                 topic = topics[wanted.topic] = {name: wanted.topic, "partitions": []}
@@ -158,7 +158,7 @@ class _FetchWait:
         self._answer = answer
         self._watch = Watch(self._loop, self._fetch.logs, self._look)
         self._timer = self._loop.call_later(self._max_wait_ms / 1000, self._end)
-        if self._fetch.has_grown():  # since the look, but before the watch began
+        if self._fetch.has_grown():  # after the logs were read, but before the watch began
             self._look()
 
     def cancel(self) -> None:

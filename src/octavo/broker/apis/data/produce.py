@@ -41,7 +41,7 @@ _ZSTD_FROM_VERSION = 7
 _ABORTABLE_FROM_VERSION = 11
 _ADDS_FROM_VERSION = 12
 _UP_TO_ATTRIBUTES = big_endian(dict(islice(BATCH_FIELDS.items(), 6)))
-# Kafka raises these before it looks at the log's start.
+# Kafka raises these before it reads the log start offset.
 _BEFORE_THE_LOG = RequestError, CorruptBatchError, RecordTooLargeError, RecordBatchTooLargeError, KafkaStorageError
 
 
@@ -64,7 +64,7 @@ def handle(request: Request, context: Context) -> Answer:
 
 
 def _refusal(request: Request, context: Context) -> RequestError | None:
-    """Why no partition can be written to."""
+    """The reason why none of the partitions can be written to, if there is one."""
     body = request.body
     transactional = {
         (header["producerId"], header["producerEpoch"])
@@ -104,12 +104,12 @@ def _refused_partitions(request: Request, context: Context) -> dict[TopicPartiti
 
 
 def _retriable(error: OctavoError, abilities: Abilities) -> OctavoError:
-    """The error in a form that makes even an old client send the batch again, if it should."""
+    """Replace an error after which the batch should be sent again with one that even old clients retry."""
     code = error.code if isinstance(error, RequestError) else None
     is_busy = code is ErrorCode.CONCURRENT_TRANSACTIONS and not abilities.leaves_adding
     if not is_busy and code is not ErrorCode.NOT_COORDINATOR:
         return error
-    problem = f"It is not known whether the transaction has the partition: {error}"
+    problem = f"Unable to verify that the partition has been added to the transaction: {error}"
     return RequestError(ErrorCode.NOT_ENOUGH_REPLICAS, problem)
 
 
@@ -126,7 +126,7 @@ def _is_transactional(records: memoryview | None) -> bool:
 
 
 def _header(row: Row) -> Row:
-    """The header of a partition's batch."""
+    """The fields of the batch's header."""
     return dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(row["records"]), strict=True))
 
 
@@ -175,8 +175,8 @@ def _failure(partition: int, error: OctavoError, log_start_offset: int) -> Row:
 
 
 def _check(request: Request, records: memoryview | None) -> None:
-    """Check what a request must have, whatever the log says: exactly one whole v2 batch, with a codec that its version
-    allows."""
+    """Check what does not depend on the log: the records must be exactly one whole v2 batch, with a codec that the
+    request's version allows."""
     if records is None or len(records) < _UP_TO_ATTRIBUTES.size:
         raise RequestError(ErrorCode.INVALID_RECORD)
     _, length, _, magic, _, attributes = _UP_TO_ATTRIBUTES.unpack_from(records)

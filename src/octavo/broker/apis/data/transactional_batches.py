@@ -1,7 +1,7 @@
 """The partitions to which a transactional producer wants to write: they must belong to its transaction.
 
-Old clients add partitions themselves, and this is only checked; for newer ones they are added here. A partition in
-which the transaction is open was checked before.
+An old client has added them itself, which is only checked here; for a newer client they are added here. A partition in
+which the transaction is already open has been checked before.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Abilities(NamedTuple):
     """What the version of a request says about its client."""
 
     knows_abortable: bool
-    leaves_adding: bool  # it lets the broker add partitions
+    leaves_adding: bool  # it expects the broker to add partitions to the transaction
 
 
 class TransactionalWrite(NamedTuple):
-    """A producer that wants to write to partitions; with each of them comes the sequence of its batch."""
+    """What a producer wants to write: for each partition, its log and the first sequence of the batch."""
 
     transactional_id: str
     by: Identity
@@ -49,10 +49,10 @@ def refused_partitions(context: Context, write: TransactionalWrite) -> dict[Topi
         elif known is None or known.current_txn_first_offset is None or write.by.epoch != known.epoch:
             first.add(topic_partition)
             lowest = context.verifications.lowest_sequence(log, write.by, sequence)
-            if adds and (known is None or not known.batches):  # each transaction begins at 0 again
+            if adds and (known is None or not known.batches):  # its new epoch begins at 0
                 lowest = 0
             if sequence > lowest:
-                refused[topic_partition] = OutOfOrderSequenceError(f"sequence {sequence}, expected {lowest}")
+                refused[topic_partition] = OutOfOrderSequenceError(f"expected sequence {lowest}, not {sequence}")
     if not first:
         return refused
     if adds:
@@ -62,11 +62,11 @@ def refused_partitions(context: Context, write: TransactionalWrite) -> dict[Topi
         found = context.transactions.verify(write.transactional_id, write.by, first)
     for one, error in found.items():
         if error is not ErrorCode.NONE:
-            refused[one] = RequestError(*_told(error, write.abilities))
+            refused[one] = RequestError(*_translated(error, write.abilities))
     return refused
 
 
-def _told(error: ErrorCode, abilities: Abilities) -> tuple[ErrorCode, str | None]:
+def _translated(error: ErrorCode, abilities: Abilities) -> tuple[ErrorCode, str | None]:
     """The coordinator's error, translated for a producer that is writing."""
     if error is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH, None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.security.acls import Operation
 from octavo.coordinator.groups.store import failure_code
@@ -26,7 +26,7 @@ def _described(request: Request, context: Context, group_id: str) -> Row:
         row = context.groups.consumers.describe(group_id)
         _check_topics(request, context, row)
     except RequestError as error:
-        return {**nothing, **told(error)}
+        return {**nothing, **error_fields(error)}
     except OctavoError as error:
         return {**nothing, "errorCode": failure_code(error)}
     if request.body["includeAuthorizedOperations"]:

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat: a member of a consumer group reports, and learns which partitions it should have."""
+"""ConsumerGroupHeartbeat: a member of a consumer group reports that it is alive, and learns its partitions."""
 
 from __future__ import annotations
 

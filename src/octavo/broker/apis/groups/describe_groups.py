@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.security.acls import Operation
 from octavo.coordinator.groups.store import failure_code
@@ -25,9 +25,9 @@ def _described(request: Request, context: Context, group_id: str) -> Row:
         row = context.groups.admin.describe(group_id)
     except RequestError as error:
         if error.code != ErrorCode.GROUP_ID_NOT_FOUND:
-            return {**nothing, **told(error)}
+            return {**nothing, **error_fields(error)}
         if request.version >= _NOT_FOUND_FROM_VERSION:
-            return {**nothing, **told(error), "groupState": "Dead"}
+            return {**nothing, **error_fields(error), "groupState": "Dead"}
         row = {**nothing, "groupState": "Dead"}
     except OctavoError as error:
         return {**nothing, "errorCode": failure_code(error)}

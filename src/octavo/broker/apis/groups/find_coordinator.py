@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
@@ -30,13 +30,13 @@ def _found(request: Request, context: Context, key: str) -> Row:
     try:
         _prepare(request, context, key)
     except OctavoError as error:
-        return {**_NOBODY, **told(error)}
+        return {**_NOBODY, **error_fields(error)}
     host, port = request.peer.endpoint
     return {"nodeId": context.node_id, "host": host, "port": port}
 
 
 def _prepare(request: Request, context: Context, key: str) -> None:
-    """Check the request, and read the group: the requests that follow must not wait for a disk."""
+    """Check the request, and do what takes a disk now, so that the requests that follow need not wait for it."""
     kind = request.body["keyType"]
     if kind == _GROUP:
         context.check_group(request.client, Operation.DESCRIBE, key)

@@ -27,5 +27,5 @@ def handle(request: Request, context: Context) -> Answer:
 
 
 def _of_one(row: Row) -> Row:
-    """The answer in old versions, which have one member and one error."""
+    """The answer in old versions, whose requests name only one member."""
     return row if row.get("errorCode") else {"errorCode": row["members"][0]["errorCode"]}

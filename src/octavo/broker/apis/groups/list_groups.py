@@ -1,4 +1,4 @@
-"""ListGroups: shows the groups of all kinds, or those in some states."""
+"""ListGroups: lists the groups of all kinds, or those of some types or in some states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OffsetCommit: a group remembers how far it has read."""
+"""OffsetCommit: stores how far a group has read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def handle(request: Request, context: Context) -> Answer:
 
 
 def _commit(request: Request, context: Context, wanted: dict[TopicPartition, Row]) -> dict[TopicPartition, int]:
-    """Commit, and say what went wrong for each partition."""
+    """Commit the offsets; returns the error codes of the partitions for which that failed."""
     body = request.body
     committer = Committer(body["memberId"], body["groupInstanceId"], body["generationIdOrMemberEpoch"], request.version)
     offsets = {

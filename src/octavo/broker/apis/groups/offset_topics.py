@@ -16,7 +16,7 @@ from octavo.format.names import TopicPartition
 
 
 class NamedPartition(NamedTuple):
-    """A partition of a request: where it is, or why it cannot be used."""
+    """A partition of a request: its name, or the error code if it cannot be used."""
 
     row: Row
     place: TopicPartition | None
@@ -31,8 +31,8 @@ class NamedTopic(NamedTuple):
 
 
 def named_topics(request: Request, context: Context, *, by_id: bool = False) -> list[NamedTopic]:
-    """The topics of a request; the client must be allowed to read them. As in Kafka, one without partitions is left
-    out if it exists."""
+    """The topics of a request; the client must be allowed to read them. As in Kafka, an existing topic is left out if
+    the request names none of its partitions."""
     named = []
     for row in request.body["topics"]:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Request
 from octavo.broker.security.acls import AclFilter, Operation, PatternType, Permission, ResourceType
 from octavo.format.messages.schema import Row
@@ -11,7 +11,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 
 def check_enabled(context: Context) -> None:
-    """Refuse ACLs that nobody enforces, as Kafka does."""
+    """Refuse the request if nothing enforces ACLs, as Kafka does."""
     if not context.authorizer.enabled:
         raise RequestError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
 
@@ -22,7 +22,7 @@ def refusal(request: Request, context: Context) -> Row | None:
         context.check_cluster(request.client, Operation.ALTER)
         check_enabled(context)
     except RequestError as error:
-        return told(error)
+        return error_fields(error)
     return None
 
 

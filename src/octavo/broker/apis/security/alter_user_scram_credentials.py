@@ -6,7 +6,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.security.acls import Operation
 from octavo.broker.security.scram import MAX_ITERATIONS, MIN_ITERATIONS, ScramCredential, ScramMechanism
@@ -31,7 +31,7 @@ def handle(request: Request, context: Context) -> Answer:
     try:
         context.check_cluster(request.client, Operation.ALTER)
     except RequestError as error:
-        return {"results": [{"user": name, **told(error)} for name in names]}
+        return {"results": [{"user": name, **error_fields(error)} for name in names]}
     # The views into the connection's buffer are copied here, because the change is made on another thread.
     for row in body["upsertions"]:
         row["salt"], row["saltedPassword"] = bytes(row["salt"]), bytes(row["saltedPassword"])
@@ -60,8 +60,8 @@ def _alter(context: Context, names: list[str], rows: list[Row]) -> list[Row]:
     try:
         context.security.change_users(change)
     except OctavoError as error:
-        return [{"user": name, **told(error)} for name in names]
-    return [{"user": name, **(told(refused[name]) if name in refused else {})} for name in names]
+        return [{"user": name, **error_fields(error)} for name in names]
+    return [{"user": name, **(error_fields(refused[name]) if name in refused else {})} for name in names]
 
 
 def _change(row: Row, users: UserCredentials, *, is_twice: bool) -> _Change:

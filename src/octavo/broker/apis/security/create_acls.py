@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.broker.apis.security.acl_requests import refusal
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.security.acls import CLUSTER_NAME, Acl, Operation, PatternType, Permission, ResourceType
 from octavo.broker.security.principals import check_principal
@@ -24,7 +24,7 @@ def handle(request: Request, context: Context) -> Answer:
             wanted.add(_acl(row))
             results.append({})
         except RequestError as error:
-            results.append(told(error))
+            results.append(error_fields(error))
     return Later(lambda: _add(context, wanted, results))
 
 
@@ -32,12 +32,12 @@ def _add(context: Context, wanted: set[Acl], results: list[Row]) -> Row:
     try:
         context.security.change_acls(lambda acls: acls | wanted)
     except OctavoError as error:
-        return {"results": [row or told(error) for row in results]}
+        return {"results": [row or error_fields(error) for row in results]}
     return {"results": results}
 
 
 def _acl(row: Row) -> Acl:
-    """The binding in a request; raises RequestError if it is not possible."""
+    """The binding in a request; raises RequestError if it is invalid."""
     kind, name, pattern = row["resourceType"], row["resourceName"], row["resourcePatternType"]
     operation, permission = row["operation"], row["permissionType"]
     for what, value, known in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.broker.apis.security.acl_requests import filter_of, refusal
 from octavo.broker.context import Context
-from octavo.broker.errors import told
+from octavo.broker.errors import error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.security.acls import Acl
 from octavo.errors import OctavoError
@@ -29,7 +29,7 @@ def _delete(context: Context, row: Row) -> Row:
         wanted = filter_of(row)
         context.security.change_acls(change)
     except OctavoError as error:
-        return told(error)
+        return error_fields(error)
     return {
         "matchingAcls": [
             {

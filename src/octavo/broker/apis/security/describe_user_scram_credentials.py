@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Request
 from octavo.broker.security.acls import Operation
 from octavo.broker.security.scram import ScramMechanism
@@ -17,7 +17,10 @@ def handle(request: Request, context: Context) -> Answer:
     try:
         context.check_cluster(request.client, Operation.DESCRIBE)
     except RequestError as error:
-        return {**told(error), "results": [{"user": "", **told(error)}] * len(request.body["users"] or ())}
+        return {
+            **error_fields(error),
+            "results": [{"user": "", **error_fields(error)}] * len(request.body["users"] or ()),
+        }
     found: dict[str, list[Row]] = {}
     for mechanism in ScramMechanism:
         for name, credential in context.security.scram(mechanism).items():

@@ -32,7 +32,7 @@ def handle(request: Request, context: Context) -> Answer:
 
 
 class _Delayed:
-    """An answer that comes a moment later."""
+    """An answer that is sent a moment later."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, row: Row) -> None:
         self._loop = loop

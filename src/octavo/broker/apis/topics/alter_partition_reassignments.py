@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Request
 from octavo.broker.rows import by_topic
 from octavo.broker.security.acls import Operation
@@ -18,7 +18,7 @@ def handle(request: Request, context: Context) -> Answer:
         try:
             _check(context, topic, row["partitionIndex"], row["replicas"])
         except RequestError as error:
-            return {"partitionIndex": row["partitionIndex"], **told(error)}
+            return {"partitionIndex": row["partitionIndex"], **error_fields(error)}
         return {"partitionIndex": row["partitionIndex"], "errorMessage": None}
 
     try:
@@ -34,9 +34,9 @@ def handle(request: Request, context: Context) -> Answer:
 
 def _refused(request: Request, error: RequestError) -> Row:
     def answer(topic: str, row: Row) -> Row:
-        return {"partitionIndex": row["partitionIndex"], **told(error)}
+        return {"partitionIndex": row["partitionIndex"], **error_fields(error)}
 
-    return {**told(error), "responses": by_topic(request.body["topics"], "name", answer)}
+    return {**error_fields(error), "responses": by_topic(request.body["topics"], "name", answer)}
 
 
 def _check(context: Context, topic: str, partition: int, replicas: list[int] | None) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from octavo.broker.apis.topics.create_topics import MOST_PARTITIONS
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.security.acls import Operation
 from octavo.errors import InvalidPartitionsError, OctavoError, PolicyViolationError
@@ -17,7 +17,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 def handle(request: Request, context: Context) -> Answer:
     body = request.body
     asked = Counter(row["name"] for row in body["topics"])
-    twice = [{"name": name, **told(_TWICE)} for name, count in asked.items() if count > 1]
+    twice = [{"name": name, **error_fields(_TWICE)} for name, count in asked.items() if count > 1]
     once = [row for row in body["topics"] if asked[row["name"]] == 1]
 
     def make() -> Row:
@@ -44,7 +44,7 @@ def _grow(request: Request, context: Context, row: Row, *, validate_only: bool) 
         if not validate_only:
             context.logs.create_partitions(name, count)
     except OctavoError as error:
-        return {"name": name, **told(error)}
+        return {"name": name, **error_fields(error)}
     return {"name": name}
 
 
@@ -56,4 +56,4 @@ def _check_assignments(assignments: list[Row] | None, wanted: int, node_id: int)
         problem += "were specified."
         raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
     if any(row["brokerIds"] != [node_id] for row in assignments):
-        raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"There is no broker but {node_id}.")
+        raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The only broker is {node_id}.")

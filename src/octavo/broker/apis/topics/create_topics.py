@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.resources import shown_topic_configs
 from octavo.broker.security.acls import Operation
@@ -24,7 +24,7 @@ def handle(request: Request, context: Context) -> Answer:
     once = [row for row in body["topics"] if asked[row["name"]] == 1]
 
     def make() -> Row:
-        rows = [{"name": name, **told(_TWICE)} for name, count in asked.items() if count > 1]
+        rows = [{"name": name, **error_fields(_TWICE)} for name, count in asked.items() if count > 1]
         return {"topics": rows + [_create(request, context, row, validate_only=body["validateOnly"]) for row in once]}
 
     return Later(make)
@@ -52,7 +52,7 @@ def _create(request: Request, context: Context, row: Row, *, validate_only: bool
         else:
             topic_id = context.logs.create_topic(name, partitions, configs)
     except OctavoError as error:
-        return {"name": name, "configs": [], **told(error)}
+        return {"name": name, "configs": [], **error_fields(error)}
     if not authorizer.allows_topic(client, Operation.DESCRIBE_CONFIGS, name):
         return {
             "name": name,
@@ -88,7 +88,7 @@ def _partitions(row: Row, context: Context) -> int:
             problem = "A manual partition assignment was specified, but numPartitions was not set to -1."
             raise RequestError(ErrorCode.INVALID_REQUEST, problem)
         if any(assignment["brokerIds"] != [context.node_id] for assignment in assignments):
-            raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"There is no broker but {context.node_id}.")
+            raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The only broker is {context.node_id}.")
         if sorted(assignment["partitionIndex"] for assignment in assignments) != list(range(len(assignments))):
             problem = "partitions should be a consecutive 0-based integer sequence."
             raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)

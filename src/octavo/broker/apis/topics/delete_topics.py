@@ -6,7 +6,7 @@ from collections import Counter
 
 from octavo.broker.catalog import Topic
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError, UnknownTopicOrPartitionError
@@ -40,10 +40,10 @@ def _delete(request: Request, context: Context, wanted: list[Row]) -> list[Row]:
                 raise RequestError(ErrorCode.INVALID_REQUEST, f"Duplicate topic {'id' if name is None else 'name'}.")
             topic = _found(request, context, name, topic_id)
         except OctavoError as error:
-            rows.append({"name": name, "topicId": topic_id, **told(error)})
+            rows.append({"name": name, "topicId": topic_id, **error_fields(error)})
             continue
         if found.pop(topic.name, None):
-            rows.append({"name": name, "topicId": topic.topic_id, **told(_BY_NAME_AND_ID)})
+            rows.append({"name": name, "topicId": topic.topic_id, **error_fields(_BY_NAME_AND_ID)})
         else:
             found[topic.name] = topic.topic_id
     failures = _failures(context, list(found))
@@ -57,11 +57,11 @@ def _failures(context: Context, names: list[str]) -> dict[str, Row]:
             context.logs.delete_topics(names)
     except UnknownTopicOrPartitionError as error:
         if len(names) == 1:
-            return {names[0]: told(error)}
-        # Another request has just deleted one of them, which kept this one from beginning.
+            return {names[0]: error_fields(error)}
+        # Another request has just deleted one of the topics; that stopped this one before it deleted any.
         return {name: row for one in names for name, row in _failures(context, [one]).items()}
-    except OctavoError as error:  # a disk has failed; topics that are only on others are gone
-        return dict.fromkeys((name for name in names if name in context.logs.topics), told(error))
+    except OctavoError as error:  # a disk has failed; topics without a partition on it are gone
+        return dict.fromkeys((name for name in names if name in context.logs.topics), error_fields(error))
     return {}
 
 

@@ -59,7 +59,7 @@ def _topic(topic: Topic, partitions: list[int], context: Context) -> Row:
 
 
 def _partition(row: Row) -> Row:
-    """A replica that was in sync when its disk failed may lead again."""
+    """Add the eligible leaders: a replica that was in sync when its disk failed may lead again."""
     offline = row["offlineReplicas"]
     return {**row, "eligibleLeaderReplicas": offline, "lastKnownElr": offline}
 

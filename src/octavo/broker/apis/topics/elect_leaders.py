@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Request
 from octavo.broker.security.acls import Operation
 from octavo.format.messages.schema import Row
@@ -35,7 +35,7 @@ def _refused(wanted: Iterable[Row], error: RequestError) -> list[Row]:
     return [
         {
             "topic": row["topic"],
-            "partitionResult": [{"partitionId": partition, **told(error)} for partition in row["partitions"]],
+            "partitionResult": [{"partitionId": partition, **error_fields(error)} for partition in row["partitions"]],
         }
         for row in wanted
     ]

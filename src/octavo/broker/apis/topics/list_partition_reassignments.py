@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, told
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Request
 from octavo.broker.security.acls import Operation
 
@@ -12,5 +12,5 @@ def handle(request: Request, context: Context) -> Answer:
     try:
         context.check_cluster(request.client, Operation.DESCRIBE)
     except RequestError as error:
-        return told(error)
+        return error_fields(error)
     return {"errorMessage": None, "topics": []}

@@ -65,7 +65,7 @@ def _answer(request: Request, context: Context) -> Row:
 
 
 def _asked_for(request: Request, context: Context) -> Iterable[Topic | Row]:
-    """The topics, and rows for those that do not exist."""
+    """The topics that the client asks for, and an error row for each one that it cannot have."""
     wanted, catalog = request.body["topics"], context.catalog
     if wanted is None or (request.version == 0 and not wanted):
         return [topic for topic in catalog.topics.values() if _may_describe(request, context, topic.name)]

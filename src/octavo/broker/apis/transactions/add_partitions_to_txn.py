@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn: adds partitions to a transaction; from version 4 on (for brokers), to several."""
+"""AddPartitionsToTxn: adds partitions to a transaction; from version 4 on, which only brokers use, to several."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _added(
 
 
 def _refused(request: Request, context: Context, wanted: frozenset[TopicPartition]) -> Errors:
-    """Why nothing can be added: an error for each partition, if any of them cannot be written to."""
+    """An error for every partition if one of them cannot be written to, since then none is added; otherwise empty."""
     errors: Errors = {}
     for topic, number in wanted:
         known = context.catalog.topics.get(topic)

@@ -1,4 +1,4 @@
-"""TxnOffsetCommit: a group remembers how far it has read, once the producer's transaction is committed."""
+"""TxnOffsetCommit: stores how far a group has read; it takes effect once the transaction is committed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def handle(request: Request, context: Context) -> Answer:
 
 
 def _commit(request: Request, context: Context, wanted: dict[TopicPartition, Row]) -> dict[TopicPartition, int]:
-    """Commit, and say what went wrong for each partition."""
+    """Commit the offsets; returns the error codes of the partitions for which that failed."""
     body = request.body
     offsets = {
         place: OffsetAndMetadata(row["committedOffset"], row["committedMetadata"] or "", row["committedLeaderEpoch"])
@@ -57,7 +57,7 @@ def _commit(request: Request, context: Context, wanted: dict[TopicPartition, Row
 
 
 def _enlist(request: Request, context: Context, by: Identity) -> None:
-    """Raise unless the partition that holds the group belongs to the transaction."""
+    """Make sure that the partition that holds the group belongs to the transaction; raises if it cannot."""
     if not request.body["groupId"]:
         raise RequestError(ErrorCode.INVALID_GROUP_ID)
     place = offsets_partition(context, request.body["groupId"])

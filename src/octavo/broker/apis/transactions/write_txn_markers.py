@@ -15,7 +15,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 def handle(request: Request, context: Context) -> Answer:
     refusal = _refusal(request, context)
-    rows: dict[int, Row] = {}  # by producer id, as Kafka answers
+    rows: dict[int, Row] = {}  # by producer id, as in Kafka's answers
     for marker in request.body["markers"]:
         row = rows.setdefault(marker["producerId"], {"producerId": marker["producerId"], "topics": []})
         row["topics"] += [
@@ -50,7 +50,7 @@ def _written(context: Context, marker: Row, topic: str, number: int, refusal: Re
             coordinator_epoch=marker["coordinatorEpoch"],
             version=marker.get("transactionVersion", 0),
         )
-    except EncodingError:  # a producer id without an epoch, or the reverse: no batch can say that
+    except EncodingError:  # a producer id without an epoch, or the reverse: no batch can have that
         return ErrorCode.UNKNOWN_SERVER_ERROR
     except OctavoError as error:
         return code_of(error)

@@ -26,7 +26,7 @@ def expired(group: ClassicGroup, timer: Hashable, now: Moment, config: BrokerCon
 
 
 def loaded(group: ClassicGroup, now: Moment, config: BrokerConfig) -> ClassicOutcome:
-    """After a restart each member has a whole session to report; a group that is too large by now has to shrink."""
+    """After a restart, each member has a whole session to report; a group that exceeds group.max.size rebalances."""
     change = ClassicTransition(group, now)
     for member in group.members.values():
         change.renew_session(member)

@@ -48,7 +48,7 @@ class ClassicMember:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it waits for an answer, and therefore cannot heartbeat."""
+        """Whether it waits for an answer, and therefore cannot send heartbeats."""
         return not self.is_new and (self.join is not None or self.sync is not None)
 
 
@@ -69,7 +69,7 @@ class ClassicGroup:
     state_since_ms: int = -1
     is_initial: bool = False  # PREPARING_REBALANCE that began in EMPTY, and waits for more members
     has_newcomer: bool = False  # since that wait was last extended
-    remaining_ms: int = 0  # how much longer that wait may be
+    remaining_ms: int = 0  # how much longer that wait may last
 
     def static_member_id(self, instance_id: str | None) -> str | None:
         if instance_id is None:
@@ -112,7 +112,7 @@ class ClassicGroup:
         for member in members:
             vote = next(name for name, _ in member.protocols if name in common)
             votes[vote] = votes.get(vote, 0) + 1
-        # If several have as many votes, the first one in the order of Java's HashMap wins.
+        # If several have the most votes, the first one in the order of Java's HashMap wins.
         return max(sorted(votes, key=_bucket), key=votes.__getitem__)
 
     def parsed_topics(self) -> frozenset[str] | None:
@@ -122,7 +122,7 @@ class ClassicGroup:
         topics: set[str] = set()
         try:
             for member in self.members.values():
-                # Version 0 is the beginning of all later ones.
+                # All later versions begin with the fields of version 0.
                 row, _ = decode_prefix(SUBSCRIPTION, 0, member.metadata(self.protocol_name), VERSION_BYTES)
                 topics.update(row["topics"])
         except CorruptionError:

@@ -16,7 +16,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 
 def heartbeat(group: ClassicGroup, body: Row, token: Hashable, now: Moment) -> ClassicOutcome:
-    """Renew a member's session; a member that has to join again is told so."""
+    """Renew a member's session; the answer says whether it has to join again."""
     change, code = ClassicTransition(group, now), 0
     try:
         group.check_member(body["memberId"], body["groupInstanceId"])
@@ -87,7 +87,7 @@ def expired(group: ClassicGroup, member_id: str, now: Moment, config: BrokerConf
 
 
 def _remove(change: ClassicTransition, member_id: str) -> None:
-    """Remove a member; if a request of its is waiting, the answer tells it to join as a new member."""
+    """Remove a member; if it waits for an answer, that tells it to join as a new member."""
     member = change.answer_join(change.group.members[member_id], refused(ErrorCode.UNKNOWN_MEMBER_ID))
     change.answer_sync(member, {"errorCode": ErrorCode.UNKNOWN_MEMBER_ID})
     change.remove(member_id)

@@ -64,7 +64,7 @@ def _assign(change: ClassicTransition, assignments: dict[str, bytes]) -> None:
 
 
 def expired(group: ClassicGroup, now: Moment, config: BrokerConfig) -> ClassicOutcome:
-    """Remove the members whose SyncGroup did not come in time, and begin again without them."""
+    """Remove the members whose SyncGroup did not come in time, and rebalance without them."""
     change = ClassicTransition(group, now)
     if group.unsynced and group.state in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE):
         for member_id in group.unsynced:

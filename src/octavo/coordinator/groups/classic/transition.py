@@ -88,7 +88,7 @@ class ClassicTransition:
         return self.put(replace(member, sync=None))
 
     def joined_answer(self, member_id: str, *, skip_assignment: bool = False) -> Row:
-        """The answer to a member of the current generation; the leader is told who the others are."""
+        """The answer to a member of the current generation; the leader's lists all members."""
         group = self.group
         members = [
             {

@@ -61,7 +61,7 @@ class Member:
     assignor: str | None = None
     assigned: Epochs = field(default_factory=dict)
     revoking: Epochs = field(default_factory=dict)  # partitions that it has to give up
-    classic: Row | None = None  # what a member of the classic protocol said when it joined
+    classic: Row | None = None  # what a member of the classic protocol sent when it joined
     session_timeout_ms: int | None = None  # only for a member in this process, about which nothing is written
 
     @property
@@ -177,7 +177,7 @@ class ConsumerGroup:
         return self.members[known]
 
     def preferred_assignor(self, default: str) -> str:
-        """The assignor that most members ask for."""
+        """The assignor that most members prefer."""
         counts: dict[str, int] = {}
         for member in self.members.values():
             if member.assignor is not None:

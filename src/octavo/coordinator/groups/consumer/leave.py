@@ -26,9 +26,9 @@ def leave(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Consum
     else:
         member = group.static_member(instance_id, body["memberId"])
     if member.is_local is not request.is_local:
-        raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member.member_id} is in the coordinator's process.")
+        raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member id {member.member_id} is another client's.")
     if instance_id is not None and request.epoch == AWAY:
-        # Its successor gets another member id; for that one, the partitions were assigned from the beginning.
+        # Its successor gets another member id, and counts as the owner of the partitions from the beginning.
         assigned = dict.fromkeys(member.assigned, 0)
         away = replace(member, member_epoch=AWAY, assigned=assigned, revoking={})
         change.write(records.current_write(group.group_id, away))

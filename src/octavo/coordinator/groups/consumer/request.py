@@ -61,7 +61,7 @@ class Heartbeat(NamedTuple):
 
 
 def check(request: Heartbeat, config: BrokerConfig) -> None:
-    """Raise if the request is wrong, whatever the state of the group."""
+    """Raise if the request is invalid, whatever the state of the group."""
     body = request.body
     if request.version >= _OWN_ID_FROM_VERSION or request.epoch > 0 or request.epoch == LEFT:
         _check_text(body["memberId"], "MemberId")

@@ -61,7 +61,7 @@ class Topics:
         return None if topic is None else TopicPartition(topic.name, partition.partition)
 
     def hash(self, names: Iterable[str]) -> int:
-        """Kafka's hash of what members are subscribed to; topics that do not exist do not count."""
+        """Kafka's hash of what members are subscribed to; topics that do not exist are left out."""
         existing = sorted(name for name in names if name in self.by_name)
         for name in existing:
             if name not in self._hashes:
@@ -73,7 +73,7 @@ NO_TOPICS = Topics()
 
 
 class OpenTopics:
-    """The topics of log directories, listed again when there is another mapping of logs, which means a change."""
+    """The topics of log directories; listed again once there is a new mapping of logs, which means a change."""
 
     def __init__(self, log_manager: LogManager) -> None:
         self._log_manager = log_manager

@@ -18,7 +18,7 @@ from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE
 
 
 def downgraded(before: ConsumerGroup, outcome: GroupOutcome, view: View) -> GroupOutcome:
-    """The outcome of an event; if it removed the last member of the consumer protocol, with a classic group.
+    """The outcome of an event; if it removed the last member of the consumer protocol, with a classic group instead.
 
     The other members get their targets as assignments, and are told to join again.
     """
