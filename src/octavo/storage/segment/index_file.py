@@ -106,7 +106,10 @@ class IndexFile(Generic[Index]):
             self._unmap()
 
     def release_if_idle(self) -> bool:
-        """Like `release`, but without waiting: a thread opening another index may hold that one's lock."""
+        """Release the mapping unless the lock is taken; returns whether it did.
+
+        It must not wait: the caller may hold another index's lock, so two threads could wait for each other.
+        """
         if not self._lock.acquire(blocking=False):
             return False
         try:
