@@ -51,8 +51,8 @@ def check_cordoned(paths: Sequence[Path], names: Sequence[str]) -> None:
 def cordoned(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
     """The directories that cordoned.log.dirs names, in whatever spelling.
 
-    A cluster's metadata may name other directories too: directories may be copied, and opened without the broker's
-    others.
+    A cluster's metadata may name other directories, too, since some of a broker's directories may have been copied and
+    opened without the rest.
     """
     if ALL_DIRECTORIES in names:
         return list(paths)

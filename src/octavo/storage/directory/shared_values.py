@@ -20,7 +20,7 @@ class SharedValues(Generic[Owner, Value]):
     """The values in force by name, for each owner that has any; replaced, never modified.
 
     Until the first change they are what `taken_over` finds in the cluster's metadata. Kafka does not see changes made
-    here. Thread-safe: a change is written to every directory, then seen.
+    here. Thread-safe: a change is written to every directory before it becomes visible.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class SharedValues(Generic[Owner, Value]):
         listener(self.values)
 
     def change(self, change: Callable[[Values[Owner, Value]], None], *, dry_run: bool = False) -> None:
-        """Let `change` alter a copy of the values, then make it effective."""
+        """Let `change` alter a copy of the values, then put the copy into effect, unless it is a `dry_run`."""
         with self._lock:
             changed = {owner: dict(values) for owner, values in self.values.items()}
             change(changed)

@@ -60,8 +60,8 @@ class TopicAdmin:
     def prepare(
         self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
     ) -> PendingTopic:
-        """What to create for a topic; raises if that is impossible. Configs of a deleted topic of that name are
-        gone."""
+        """What to create for a topic; raises if that is impossible. Configs that are still stored for a deleted topic
+        of that name are dropped."""
         with self._logs.usable():
             self._check_name(topic)
             wanted = self._broker_config.num_partitions if partitions is None else partitions
