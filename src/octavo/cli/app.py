@@ -135,7 +135,7 @@ def _flush() -> None:
 
 
 def _placed(error: OctavoError) -> str:
-    """What went wrong, after the place: callers added the places to the error, the outermost last."""
+    """The error after the places where it happened, which callers added to it as notes, the outermost last."""
     return ": ".join([*reversed(getattr(error, "__notes__", [])), str(error)])
 
 

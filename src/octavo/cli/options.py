@@ -57,7 +57,7 @@ include_option = click.option(
 
 
 def timestamp(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
-    """A time as milliseconds since 1970; it is given like that, or as ISO 8601."""
+    """Convert a time, given as ISO 8601 or in milliseconds since 1970, to milliseconds."""
     from octavo.scanner.lookup.bounds import to_milliseconds  # not needed for shell completion
 
     try:
