@@ -91,7 +91,7 @@ class TopicTable:
     )  # fmt: skip
     max_compaction_lag_ms: int = config(
         LONG, MAX_LONG, Between(1), "log.cleaner.max.compaction.lag.ms",
-        doc="How long a record may stay uncompacted. An older one makes its log due whatever the dirty ratio, and a "
+        doc="How long a record may stay uncompacted. An older one makes its log due at any dirty ratio, and a "
         "compacted topic's segments roll at this age.",
     )  # fmt: skip
     delete_retention_ms: int = config(
