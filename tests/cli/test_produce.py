@@ -260,7 +260,7 @@ def test_one_disk_of_several_gets_no_records(tmp_path: Path, partitions: int, mi
     octavo("create", *map(str, disks), "--topic", "t", "--partitions", str(partitions))
     for disk, number in zip(disks, missing, strict=True):
         run = produce(disk, b"v")
-        assert run.exit == 1 and f"partition {number} of topic t is in none of the log directories" in run.stderr
+        assert run.exit == 1 and f"partition {number} of topic t is not in any of the log directories" in run.stderr
     sizes = [path.stat().st_size for path in tmp_path.glob("*/t-*/*.log")]
     assert sizes == [0] * partitions
 

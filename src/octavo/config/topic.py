@@ -120,7 +120,7 @@ class TopicTable:
     )  # fmt: skip
     compression_type: str = config(
         STRING, "producer", OneOf(("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")), "compression.type",
-        doc="The codec of the batches on disk. producer keeps each batch as it came; "
+        doc="The codec of the batches on disk. producer keeps each batch as it arrived; "
         "any other value recompresses the batches that differ.",
     )  # fmt: skip
     compression_gzip_level: int = config(

@@ -351,7 +351,7 @@ class LogManager:
                 log.flush()
 
     def make_missing(self) -> None:
-        """Create the directories that were missing at the open, without waiting for the first topic."""
+        """Create the directories that were missing when they were opened, without waiting for the first topic."""
         with self._open.usable(), self._open.lock:
             self._open.make_missing()
 

@@ -84,7 +84,7 @@ class ScanConsumer:
         found = True
         while not self.is_closed:
             is_last_look = end is not None and time.monotonic() >= end
-            if found or is_last_look:  # while it waits, that is up to linger.ms
+            if found or is_last_look:  # while it waits, linger.ms decides when they are written
                 self._write_held()
             found = False
             for partition in self._collector.in_turn():

@@ -195,7 +195,7 @@ class OpenLogs:
         return failures
 
     def make_missing(self) -> None:
-        """Create the directories that were missing at the open; the caller holds `lock`."""
+        """Create the directories that were missing when they were opened; the caller holds `lock`."""
         make_missing(self.roots, self._environment)
 
     def disown(self) -> None:

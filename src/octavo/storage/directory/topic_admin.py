@@ -163,7 +163,7 @@ class TopicAdmin:
             problem = f"partition {missing} of topic {topic} does not exist yet: its creation was interrupted"
             raise InvalidPartitionsError(f"{problem}; {_TO_COMPLETE}, or delete the topic")
         if missing < total:
-            problem = f"partition {missing} of topic {topic} is in none of the log directories"
+            problem = f"partition {missing} of topic {topic} is not in any of the log directories"
             raise InvalidPartitionsError(f"{problem}: open all directories that have partitions of it")
 
     def _check_name(self, topic: str) -> None:
