@@ -293,7 +293,7 @@ def test_what_cannot_be_read_is_one_sentence(logs: Path, arguments: list[str], s
         (["--topic", "orders", "--include", "o.*"], "--topic and --include cannot be used together"),
         (["--include", "("], "'(' is not a regular expression"),
         (["--grep", "("], "'(' is not a regular expression"),
-        (["--key", "xyz", "--bytes", "hex"], "--key xyz is not hex, as --bytes says"),
+        (["--key", "xyz", "--bytes", "hex"], "--key xyz is not valid hex, the form given by --bytes"),
         (["--text", "--bytes", "hex"], "--text and --bytes hex cannot be used together"),
         (["--follow", "--to-offset", "3"], "leave out --to-offset and --to-timestamp"),
         (["--follow", "--format", "parquet"], "prints json, csv or raw to stdout"),

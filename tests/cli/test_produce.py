@@ -155,18 +155,22 @@ def test_a_transaction_is_all_or_nothing(store: Path) -> None:
     ("given", "options", "words"),
     [
         (b"no tab\n", ["--key-separator", "\\t"], "line 1: no '\\t', expected one after a key"),
-        (b"", ["--property", "parse.keys=true"], "parse.keys is not a property of a line, expected one of"),
+        (b"", ["--property", "parse.keys=true"], "parse.keys is not a property of lines, expected one of"),
         (b"", ["--property", "parse.key=yes"], "parse.key is 'yes', expected true or false"),
         (b"{}\n[]\n", ["--format", "json"], "line 2: a list, expected an object"),
         (b"{", ["--format", "json"], "line 1: not JSON"),
         (b'{"valeu":1}', ["--format", "json"], "line 1: field 'valeu', expected some of headers, key"),
-        (b'{"value":1}', ["--format", "json"], "line 1: the value is a number, expected a text, null or"),
+        (b'{"value":1}', ["--format", "json"], "line 1: the value is a number, expected a string, null or"),
         (b'{"value":{"base64":"?"}}', ["--format", "json"], "line 1: the value cannot be read"),
         (b'{"headers":{}}', ["--format", "json", "--bytes", "hex"], ""),
-        (b'{"headers":"h"}', ["--format", "json"], "line 1: headers are a text, expected a list of"),
+        (b'{"headers":"h"}', ["--format", "json"], "line 1: headers are a string, expected a list of"),
         (b'{"headers":[{"key":"h"},1]}', ["--format", "json"], "line 1: header 2 is a number, expected an object"),
-        (b'{"headers":[{"key":null}]}', ["--format", "json"], "line 1: header 1 has null as its key, expected a text"),
-        (b'{"timestamp":"now"}', ["--format", "json"], "line 1: timestamp is a text, expected a whole number"),
+        (
+            b'{"headers":[{"key":null}]}',
+            ["--format", "json"],
+            "line 1: header 1 has null as its key, expected a string",
+        ),
+        (b'{"timestamp":"now"}', ["--format", "json"], "line 1: timestamp is a string, expected a whole number"),
         (b'{"timestamp":1.5}', ["--format", "json"], "line 1: timestamp is 1.5, expected a whole number"),
         (b'{"timestamp":1%s}' % (b"0" * 19), ["--format", "json"], "line 1: timestamp 10000000000000000000, expected"),
         (b'\n{"timestamp":-5}', ["--format", "json"], "line 2: timestamp -5, expected 0 or more"),
@@ -260,7 +264,7 @@ def test_one_disk_of_several_gets_no_records(tmp_path: Path, partitions: int, mi
     octavo("create", *map(str, disks), "--topic", "t", "--partitions", str(partitions))
     for disk, number in zip(disks, missing, strict=True):
         run = produce(disk, b"v")
-        assert run.exit == 1 and f"partition {number} of topic t is in none of the log directories" in run.stderr
+        assert run.exit == 1 and f"partition {number} of topic t is not in any of the log directories" in run.stderr
     sizes = [path.stat().st_size for path in tmp_path.glob("*/t-*/*.log")]
     assert sizes == [0] * partitions
 
@@ -270,12 +274,12 @@ def test_all_disks_of_a_topic_that_got_more_partitions(tmp_path: Path) -> None:
     octavo("create", *disks, "--topic", "t", "--partitions", "1")
     assert produce(tmp_path / "1", b"v").exit == 0
     assert octavo("alter", *disks, "--topic", "t", "--partitions", "2", "--config", "flush.ms=7").exit == 0
-    assert "partition 1 of topic t is in none" in produce(tmp_path / "1", b"v").stderr
+    assert "partition 1 of topic t is not in any" in produce(tmp_path / "1", b"v").stderr
     with library.LogDir(disks) as logs:
         logs.alter_configs("t", {"flush.ms": None})
         with logs.producer() as producer:
             producer.send("t", b"v", partition=1)
-    assert "partition 1 of topic t is in none" in produce(tmp_path / "1", b"v").stderr
+    assert "partition 1 of topic t is not in any" in produce(tmp_path / "1", b"v").stderr
 
 
 def test_a_locked_directory_is_refused(store: Path) -> None:

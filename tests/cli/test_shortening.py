@@ -52,10 +52,10 @@ def test_retention_by_time(root: Path) -> None:
     age = "its largest timestamp is"
     size = len(batch(23, 7) + batch(30, 10))
     assert run.stdout.splitlines() == [
-        f"t-0: segment 0, {SIZE} bytes, went: retention.ms: {age} 8990 ms old, retention.ms is 7500",
-        f"t-0: segment 11, {len(batch(0, 12))} bytes, went: retention.ms: {age} 7989 ms old, retention.ms is 7500",
+        f"t-0: segment 0, {SIZE} bytes, deleted: retention.ms: {age} 8990 ms old, retention.ms is 7500",
+        f"t-0: segment 11, {len(batch(0, 12))} bytes, deleted: retention.ms: {age} 7989 ms old, retention.ms is 7500",
         f"t-0: segment 23, {size} bytes, stays: {age} 6984 ms old, retention.ms is 7500; retention.bytes is -1",
-        f"2 segments of {SIZE + len(batch(0, 12))} bytes went, 1 stays",
+        f"2 segments of {SIZE + len(batch(0, 12))} bytes deleted, 1 stays",
     ]
     assert bases(root) == [23]
     assert not list(root.rglob("*.deleted"))
@@ -112,8 +112,8 @@ def test_a_dry_run_of_retention_changes_nothing_and_asks_no_lock(root: Path) -> 
     before = state(root)
     run = octavo(*line)
     assert run.exit == 0
-    assert run.stdout.count("would go: retention.ms") == 2
-    assert run.stdout.endswith(" would go, 1 stays\n")
+    assert run.stdout.count("would be deleted: retention.ms") == 2
+    assert run.stdout.endswith(" would be deleted, 1 stays\n")
     assert state(root) == before
     with locked(root):
         before = state(root)

@@ -135,7 +135,7 @@ def test_one_disk_of_several_gets_no_more_partitions(tmp_path: Path) -> None:
     octavo("create", str(one), str(two), "--topic", "t", "--partitions", "4")
     run = octavo("alter", str(two), "--topic", "t", "--partitions", "9")
     assert (run.exit, run.stdout) == (1, "")
-    assert "partition 0 of topic t is in none of the log directories" in run.stderr
+    assert "partition 0 of topic t is not in any of the log directories" in run.stderr
     assert octavo("alter", str(one), str(two), "--topic", "t", "--partitions", "5").exit == 0
 
 

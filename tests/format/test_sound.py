@@ -19,7 +19,7 @@ CASES = {
     "magic 3": (crafted(SOUND, magic=3), False, True, "magic 3 at offset 5, expected 0, 1 or 2"),
     "-1 records": (crafted(SOUND, recordsCount=-1), False, True, "offset 5 of -1 records"),
     "ends before it begins": (crafted(SOUND, lastOffsetDelta=-1), False, True, "last offset delta -1, expected 0"),
-    "wrong CRC": (SOUND[:-1] + b"x", True, True, "CRC is not the stored"),
+    "wrong CRC": (SOUND[:-1] + b"x", True, True, "CRC does not match the stored"),
     "too short": (SOUND[:8] + (40).to_bytes(4) + SOUND[12:52], True, True, "52 bytes at offset 5, too short"),
 }
 

@@ -192,7 +192,7 @@ def test_a_folder_whose_name_is_not_ascii_is_not_a_partition(logs: Path) -> None
     write_segment(Path(os.fsdecode(folder)), 0, batch(0))
     found = open_log_dirs(logs)
     assert found.topics() == {"orders"}
-    assert f"{logs}/b\\xffd-0: not read: a topic's name is ASCII" in map(str, found.notes)
+    assert f"{logs}/b\\xffd-0: not read: topic names must be ASCII" in map(str, found.notes)
     (alone,) = open_log_dirs(os.fsdecode(folder)).partitions
     assert alone == TopicPartition("b\\xffd-0", 0)
 

@@ -80,7 +80,7 @@ def test_trusted_batches_may_count_on() -> None:
     data = SOUND + batch(3) + batch(6)
     info = analyzed(data, AppendOrigin.CLIENT, trusted=True)
     assert info.summary.last_offset == 8
-    with pytest.raises(CorruptBatchError, match=f"the batch at position {2 * SIZE} has a CRC"):
+    with pytest.raises(CorruptBatchError, match=f"the batch at position {2 * SIZE} does not match its stored CRC"):
         analyzed(data[:-1] + b"\1", AppendOrigin.CLIENT, trusted=True)
 
 

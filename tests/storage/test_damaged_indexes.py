@@ -85,7 +85,7 @@ def test_an_entry_that_is_in_order_and_wrong_is_found_out(
         path.write_bytes(damaged)
         with caplog.at_level(logging.WARNING):
             check(open_log(World(), tmp_path))
-        assert f"{path}: the entry of offset" in caplog.text
+        assert f"{path}: the entry for offset" in caplog.text
         assert path.read_bytes() == sound
 
 

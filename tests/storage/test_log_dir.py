@@ -335,7 +335,7 @@ def test_a_topic_of_a_billion_partitions_lacks_most(tmp_path: Path) -> None:
         logs.create_topic("t", 2)
     store = tmp_path / "octavo-topics.json"
     store.write_text(store.read_text().replace('"partitions": 2', f'"partitions": {10**9}'))
-    with opened(tmp_path) as logs, pytest.raises(InvalidPartitionsError, match="partition 2 of topic t is in none"):
+    with opened(tmp_path) as logs, pytest.raises(InvalidPartitionsError, match="partition 2 of topic t is not in any"):
         logs.check_complete("t")
 
 

@@ -1,6 +1,6 @@
 """`main`: runs one command and turns its end into an exit code and at most one sentence on stderr.
 
-Every command pays for the imports here, so there is no dataclasses, pathlib or traceback, which take a few ms each.
+Every command pays for the imports here, so it avoids dataclasses, pathlib and traceback, which take a few ms each.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _flush() -> None:
 
 
 def _placed(error: OctavoError) -> str:
-    """What went wrong, after the place: callers added the places to the error, the outermost last."""
+    """The error after the places where it happened, which callers added to it as notes, the outermost last."""
     return ": ".join([*reversed(getattr(error, "__notes__", [])), str(error)])
 
 

@@ -128,7 +128,7 @@ HINTS = {
     "write": "produce",
 }
 
-# What kcat, head, tail and others call options: the first one that a command has is meant.
+# Short options of kcat, head, tail and others, and what they may mean here: the first one that the command has.
 LETTERS = {
     "-c": ("--max-messages", "--config"),
     "-f": ("--follow", "--file", "--format"),

@@ -116,7 +116,7 @@ def _problem(error: click.UsageError) -> str:
 
 
 def _long_form(error: click.UsageError) -> list[str]:
-    """The command's option that other tools call so, if an unknown option is a single letter."""
+    """The command's options that other tools abbreviate like this unknown one."""
     from octavo.cli.examples import LETTERS
 
     meant = LETTERS.get(getattr(error, "option_name", ""), ())

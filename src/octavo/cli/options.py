@@ -57,7 +57,7 @@ include_option = click.option(
 
 
 def timestamp(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
-    """A time as milliseconds since 1970; it is given like that, or as ISO 8601."""
+    """Convert a time, given as ISO 8601 or in milliseconds since 1970, to milliseconds."""
     from octavo.scanner.lookup.bounds import to_milliseconds  # not needed for shell completion
 
     try:
@@ -173,7 +173,7 @@ def print_json(fields: Mapping[str, object]) -> None:
 
 
 def echo(line: str, *, err: bool = False) -> None:
-    """Print a line of a command's result, with human units beside the exact ones, or a message on stderr."""
+    """Print a line of a command's result, with human units next to the exact ones, or a message on stderr."""
     print_line(plain(with_units(line)), sys.stderr if err else sys.stdout)
 
 

@@ -1,7 +1,7 @@
 """Makes text harmless for a terminal: names and values come from files that anybody may have written.
 
 Control characters (C0, DEL, C1) move the cursor, clear the screen or change what a terminal does; bidirectional ones
-make a text look like another. They are printed as escapes, and so are bytes of a file name that are not UTF-8.
+make text look like other text. They are printed as escapes, and so are bytes of a file name that are not UTF-8.
 """
 
 from __future__ import annotations

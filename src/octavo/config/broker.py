@@ -19,7 +19,7 @@ class BrokerTable(ConsumerGroupTable):
     node_id: int | None = config(
         INT, None, Between(0),
         doc="The broker's id, which new directories get; a directory of another broker is refused. "
-        "If it is not set, the directories say it, and new ones get 1.",
+        "If it is not set, the directories' own id is used, or 1 for new ones.",
     )  # fmt: skip
 
     # Directories
@@ -34,7 +34,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     cordoned_log_dirs: tuple[str, ...] = config(
         LIST, (), Elements(),
-        doc="The log directories that get no new partitions. * means all; others must be log directories. "
+        doc="The log directories that get no new partitions. * means all; any other name must be a log directory. "
         "If all are cordoned, the first one in use gets them.",
     )  # fmt: skip
     log_dir_failure_timeout_ms: int = config(
@@ -285,7 +285,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     offset_metadata_max_bytes: int = config(
         INT, 4096,
-        doc="How long the note may be that a consumer commits with an offset.",
+        doc="How long the metadata that a consumer commits with an offset may be.",
     )  # fmt: skip
 
     # Internal topics

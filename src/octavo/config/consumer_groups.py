@@ -25,7 +25,7 @@ class ConsumerGroupTable:
     )  # fmt: skip
     group_consumer_min_session_timeout_ms: int = config(
         INT, 45_000, Between(1),
-        doc="The least consumer.session.timeout.ms that a group may have.",
+        doc="The smallest consumer.session.timeout.ms that a group may have.",
     )  # fmt: skip
     group_consumer_max_session_timeout_ms: int = config(
         INT, 60_000, Between(1),
@@ -33,7 +33,7 @@ class ConsumerGroupTable:
     )  # fmt: skip
     group_consumer_min_heartbeat_interval_ms: int = config(
         INT, 5_000, Between(1),
-        doc="The least consumer.heartbeat.interval.ms that a group may have.",
+        doc="The smallest consumer.heartbeat.interval.ms that a group may have.",
     )  # fmt: skip
     group_consumer_max_heartbeat_interval_ms: int = config(
         INT, 15_000, Between(1),
@@ -41,7 +41,7 @@ class ConsumerGroupTable:
     )  # fmt: skip
     group_consumer_min_assignment_interval_ms: int = config(
         INT, 0, Between(0),
-        doc="The least consumer.assignment.interval.ms that a group may have.",
+        doc="The smallest consumer.assignment.interval.ms that a group may have.",
     )  # fmt: skip
     group_consumer_max_assignment_interval_ms: int = config(
         INT, 15_000, Between(0),
@@ -58,7 +58,7 @@ class ConsumerGroupTable:
     )  # fmt: skip
     group_consumer_assignment_interval_ms: int = config(
         INT, 1_000, Between(0),
-        doc="How long a consumer group keeps an assignment at least. Members in the same process do not wait.",
+        doc="The shortest time that a consumer group keeps an assignment. Members in the same process do not wait.",
     )  # fmt: skip
     group_consumer_migration_policy: str = config(
         STRING, "bidirectional", OneOf(("bidirectional", "upgrade", "downgrade", "disabled")),

@@ -44,7 +44,7 @@ def needs_listener(name: str) -> bool:
 
 
 def of_listener(name: str) -> bool:
-    """Whether a config decides how clients connect: Kafka opens its listeners again, Octavo at its next start."""
+    """Whether a config decides how clients connect: Kafka then reopens its listeners, Octavo at its next start."""
     return name in _OF_LISTENERS or name.startswith(OF_LISTENER)
 
 

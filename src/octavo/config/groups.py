@@ -24,7 +24,7 @@ class _GroupTable:
     )  # fmt: skip
     consumer_assignment_interval_ms: int = config(
         INT, 1_000, Between(0), "group.consumer.assignment.interval.ms",
-        doc="How long the group keeps an assignment at least.",
+        doc="The shortest time that the group keeps an assignment.",
     )  # fmt: skip
 
     # Octavo has no share groups and no streams groups: these are kept, and have no effect.
@@ -42,11 +42,11 @@ class _GroupTable:
     )  # fmt: skip
     share_delivery_count_limit: int = config(
         INT, 5, Between(2), "group.share.delivery.count.limit",
-        doc="How often a share group delivers a record at most.",
+        doc="The largest number of times that a share group delivers a record.",
     )  # fmt: skip
     share_partition_max_record_locks: int = config(
         INT, 2_000, Between(100), "group.share.partition.max.record.locks",
-        doc="How many records of a partition a share group holds at most.",
+        doc="The largest number of records of a partition that a share group holds.",
     )  # fmt: skip
     share_auto_offset_reset: str = config(
         STRING, "latest", ShareReset(),
@@ -62,7 +62,7 @@ class _GroupTable:
     )  # fmt: skip
     share_assignment_interval_ms: int = config(
         INT, 1_000, Between(0), "group.share.assignment.interval.ms",
-        doc="How long a share group keeps an assignment at least.",
+        doc="The shortest time that a share group keeps an assignment.",
     )  # fmt: skip
     streams_session_timeout_ms: int = config(
         INT, 45_000, Between(1), "group.streams.session.timeout.ms",
@@ -82,7 +82,7 @@ class _GroupTable:
     )  # fmt: skip
     streams_assignment_interval_ms: int = config(
         INT, 1_000, Between(0), "group.streams.assignment.interval.ms",
-        doc="How long a streams group keeps an assignment at least.",
+        doc="The shortest time that a streams group keeps an assignment.",
     )  # fmt: skip
 
 

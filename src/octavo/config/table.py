@@ -25,8 +25,8 @@ REMOVED = {
     for broker in ("", "log.")
     for name in ("format.version", "downconversion.enable", "timestamp.difference.max.ms")
 }
-# How Kafka's clients reach a broker and talk to it: beginnings of names, also of those that kafka-python and
-# librdkafka have besides Java's.
+# Prefixes of the configs by which clients reach a broker and talk to it, including names that only kafka-python or
+# librdkafka has.
 _OF_A_CONNECTION = (
     "api.version", "bootstrap.", "broker.", "client.dns.", "client.rack", "connections.", "default.api.timeout.ms",
     "metadata.", "receive.buffer.", "reconnect.", "request.timeout.ms", "retry.backoff.", "sasl.", "security.",

@@ -91,7 +91,7 @@ class TopicTable:
     )  # fmt: skip
     max_compaction_lag_ms: int = config(
         LONG, MAX_LONG, Between(1), "log.cleaner.max.compaction.lag.ms",
-        doc="How long a record may stay uncompacted. An older one makes its log due whatever the dirty ratio, and a "
+        doc="How long a record may stay uncompacted. An older one makes its log due at any dirty ratio, and a "
         "compacted topic's segments roll at this age.",
     )  # fmt: skip
     delete_retention_ms: int = config(
@@ -120,7 +120,7 @@ class TopicTable:
     )  # fmt: skip
     compression_type: str = config(
         STRING, "producer", OneOf(("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")), "compression.type",
-        doc="The codec of the batches on disk. producer keeps each batch as it came; "
+        doc="The codec of the batches on disk. producer keeps each batch as it arrived; "
         "any other value recompresses the batches that differ.",
     )  # fmt: skip
     compression_gzip_level: int = config(

@@ -270,7 +270,7 @@ def check_writable(topic: str, client_id: str = "") -> None:
     """Refuse a topic that clients may not write to, as brokers do, because its records belong to Kafka's
     coordinators."""
     if topic == CLUSTER_METADATA_TOPIC or (topic in INTERNAL_TOPICS and client_id != ADMIN_CLIENT_ID):
-        raise InvalidTopicError(f"topic {topic} is internal, expected one that clients may write to")
+        raise InvalidTopicError(f"topic {topic} is internal: clients may not write to it")
 
 
 def collide(topic: str, other: str) -> bool:

@@ -24,7 +24,7 @@ _LANES: Final = struct.Struct("<8Q")
 
 
 def xxh3_64(data: bytes) -> int:
-    """The hash as Java has it: a signed 64-bit number."""
+    """The hash as Java returns it: a signed 64-bit number."""
     length = len(data)
     if length <= 16:
         found = _short(data)

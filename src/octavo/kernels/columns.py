@@ -167,7 +167,7 @@ def _grown(column: BinaryColumn | None, used_rows: int, rows: int, more_bytes: i
     needed = int(column.offsets[used_rows]) + more_bytes
     if needed > MAX_COLUMN_BYTES:
         raise OverflowError(
-            f"a column of {needed} bytes is too large: at most {MAX_COLUMN_BYTES} fit, take fewer batches at once"
+            f"a column of {needed} bytes is too large: at most {MAX_COLUMN_BYTES} fit; take fewer batches at once"
         )
     if rows < len(column.offsets) and needed <= len(column.data):
         return column

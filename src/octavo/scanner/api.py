@@ -70,7 +70,7 @@ def scan(
     on_damage: OnDamage = "raise",
     max_unpacked_bytes: int | None = None,
 ) -> Scan:
-    """Read records from log directories without a lock and without changing a file, also beside a running broker.
+    """Read records from log directories without a lock and without changing a file, even next to a running broker.
 
     Nothing is read before the returned `Scan` is asked for records, a table or a plan.
 
@@ -85,7 +85,7 @@ def scan(
             datetime. The later of two starts counts.
         to_timestamp: end before the first offset of this time or later. The earlier of two ends counts.
         isolation_level: "read_uncommitted", or "read_committed" to leave out aborted and open transactions.
-        key: read only records with this key; a text stands for its UTF-8.
+        key: read only records with this key; a string stands for its UTF-8 bytes.
         grep: read only records whose value matches this regular expression (RE2) somewhere.
         columns: the columns to build, in this order; None: all of topic, partition, offset, timestamp, timestampType,
             key, value and headers.
@@ -256,11 +256,11 @@ class Scan:
         return islice(read_records(self._tasks, self._findings), self._limit)
 
     def limit(self, records: int) -> Scan:
-        """A scan of the first records alone, in the order of this one: by topic, partition and offset.
+        """A scan of only the first records, in the order of this one: by topic, partition and offset.
 
             octavo.scan("logs", "orders").limit(1000).to_pandas()
 
-        What this scan has planned already counts for the other too.
+        If this scan is already planned, the new one reads by the same plan.
         """
         if records < 0:
             raise ScanError(f"limit must be 0 or more, not {records}")
@@ -273,7 +273,7 @@ class Scan:
         return self.limit(records).to_table()
 
     def count(self) -> int:
-        """How many records there are. Most batches say it in their header, so records are hardly ever decoded."""
+        """How many records there are. Most batches have the count in their header, so few records are decoded."""
         if self._request.where is not None:
             return sum(batch.num_rows for batch in self.to_reader())
         reader = TaskReader(("offset",), self._findings)

@@ -81,7 +81,7 @@ def distinct(places: Iterable[Place]) -> list[Location]:
 
 
 def _identity(location: Location) -> str | Location:
-    """What is the same for all names of one place."""
+    """A key that is the same for all names of one place."""
     return os.path.realpath(location.path) if location.file_system == LOCAL else location
 
 
@@ -101,7 +101,7 @@ def _notes_on(directory: Directory) -> list[Note]:
     if directory.single:
         return []
     folders = [directory.place.child(name) for name in directory.unknown if not name.isascii()]
-    notes = [Note(printable(str(folder)), "not read: a topic's name is ASCII") for folder in folders]
+    notes = [Note(printable(str(folder)), "not read: topic names must be ASCII") for folder in folders]
     return notes if directory.names else [*notes, no_partition(directory.place)]
 
 

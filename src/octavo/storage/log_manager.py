@@ -135,7 +135,7 @@ class LogManager:
         self.close()
 
     def _start_threads(self, config: BrokerConfig) -> None:
-        """Have one for each cleaner thread, in addition to those for short work."""
+        """Start the threads that the cleaner needs, in addition to those for short work."""
         missing = config.log_cleaner_threads - self._cleaner_threads
         if self._threads is not None and missing > 0:
             self._threads.start(missing)
@@ -191,7 +191,7 @@ class LogManager:
 
     @property
     def directory_id(self) -> bytes | None:
-        """The id of the first directory in use; old brokers gave none."""
+        """The id of the first directory in use; None if a broker before 3.7 created it."""
         return self._identity().directory_id
 
     def _identity(self) -> MetaProperties:
@@ -261,7 +261,7 @@ class LogManager:
         self._admin.grow(topic, partitions)
 
     def prefer_directory(self, topic: str, partition: int, root: LogRoot) -> None:
-        """Create this partition, which does not exist yet, in one of `roots`; forgotten when the directories close."""
+        """If this partition is created before the close, put it into this directory, one of `roots`."""
         self._open.prefer(TopicPartition(topic, partition), root)
 
     def check_complete(self, topic: str) -> None:
@@ -327,7 +327,7 @@ class LogManager:
                 log.flush()
 
     def make_missing(self) -> None:
-        """Create the directories that were missing at the open, without waiting for the first topic."""
+        """Create the directories that were missing when they were opened, without waiting for the first topic."""
         with self._open.usable(), self._open.lock:
             self._open.make_missing()
 

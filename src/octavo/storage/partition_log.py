@@ -259,7 +259,7 @@ class PartitionLog(Log):
         """Load the log again after an interrupted change; the lock is held."""
         if not self._filesystem.exists(self.folder):
             self.abandon("its folder is gone")
-            raise KafkaStorageError(f"{self.folder}: cannot load it again, {self.closed_because}")
+            raise KafkaStorageError(f"{self.folder}: cannot load it again: {self.closed_because}")
         _log.warning("%s: a change was interrupted; loading the log again", self.folder)
         for segment in self.segments:
             segment.files.retire()

@@ -52,7 +52,7 @@ class Publisher:
                 yield log_dir
 
     def discard(self, writer: str) -> None:
-        """Remove what a writer staged in vain, except files of a commit that was decided before it failed.
+        """Remove what a writer staged but will not commit, except files of a commit that was decided before it failed.
 
         This needs no lock: nobody else knows the files.
         """

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_NUMBER = re.compile(r"\[errno (\d+)\]")  # pyarrow has it in its text alone
+_NUMBER = re.compile(r"\[errno (\d+)\]")  # pyarrow gives the number only in its text
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def placed(path: object) -> Iterator[None]:
 
 
 def described(error: Exception) -> str:
-    """An error as a message has it: the file, the problem, and for a missing permission what to do."""
+    """An error as messages show it: the file, the problem and, if a permission is missing, what to do."""
     if not isinstance(error, OSError):
         return str(error)
     hint = "; run as the broker's user" if isinstance(error, PermissionError) else ""

@@ -59,7 +59,7 @@ _OPTIONS = (
         "--to-timestamp", metavar="MS|ISO", callback=timestamp,
         help="End before the first record of this time or later.",
     ),
-    click.option("--key", metavar="K", help="Only records with this key, in the form that --bytes says."),
+    click.option("--key", metavar="K", help="Only records with this key, in the form given by --bytes."),
     click.option(
         "--grep", metavar="PATTERN", help="Only records whose value matches this regular expression (RE2) somewhere."
     ),

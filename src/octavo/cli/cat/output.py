@@ -39,7 +39,7 @@ def is_folder(output: str) -> bool:
 
 
 def place_around(output: str, logdirs: Sequence[str]) -> str | None:
-    """The place among those being read that contains the output, which could overwrite what is read."""
+    """The place, among those being read, that contains the output: writing there could overwrite what is read."""
     path = Path(output).resolve()
     for place in logdirs:
         local = local_path(place)

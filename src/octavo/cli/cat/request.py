@@ -142,4 +142,4 @@ def _bytes(key: str, shown: str) -> bytes:
             return bytes.fromhex(key)
         return base64.b64decode(key, validate=True) if shown == "base64" else key.encode("utf-8", "surrogateescape")
     except (ValueError, binascii.Error):
-        raise UsageError(f"--key {key} is not {shown}, as --bytes says") from None
+        raise UsageError(f"--key {key} is not valid {shown}, the form given by --bytes") from None

@@ -45,7 +45,7 @@ def _configs(context: click.Context, option: click.Parameter, given: tuple[str, 
 @click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all compacted.")
 @configs_option(_configs)
 @now_option
-@click.option("--force", is_flag=True, help="Clean whatever the dirty ratio is.")
+@click.option("--force", is_flag=True, help="Clean regardless of the dirty ratio.")
 @click.option("--roll", is_flag=True, help="Close the active segments first, so that they can be cleaned, too.")
 @click.option("--dry-run", is_flag=True, help="Say what would be cleaned and why, and change nothing; takes no lock.")
 @click.option(
@@ -71,11 +71,11 @@ def command(
 ) -> int:
     """Clean each partition once: the last record of every key stays. Prints one line per partition.
 
-    A partition is cleaned if its dirty ratio is above min.cleanable.dirty.ratio, or max.compaction.lag.ms is over. Each
-    line says what was done or why nothing was, and what the cleaner could not go beyond: the active segment, an open
-    transaction, min.compaction.lag.ms. --config takes configs of topics, and log.cleaner.dedupe.buffer.size and
+    A partition is cleaned if its dirty ratio is above min.cleanable.dirty.ratio, or max.compaction.lag.ms has passed.
+    Each line says what was done or why nothing was, and what the cleaner could not go beyond: the active segment, an
+    open transaction, min.compaction.lag.ms. --config takes configs of topics, and log.cleaner.dedupe.buffer.size and
     log.cleaner.io.buffer.load.factor, which limit the memory for keys. If the keys do not fit, the round ends before
-    the dirty part does, and the next round goes on from there.
+    the dirty part does, and the next round continues from there.
     """
     if dry_run and master is not None:
         raise click.UsageError("--dry-run works only on this machine: leave out --spark")

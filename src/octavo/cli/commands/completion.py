@@ -12,7 +12,7 @@ from octavo.cli.options import command as declare
 def command(shell: str) -> int:
     """Print the script that lets SHELL complete commands, options, files, topics and configs.
 
-    Topics are those of the log directories that are on the line already.
+    Topics are completed from the log directories that are already on the line.
     """
     from octavo.cli.group import complete
 

@@ -23,7 +23,7 @@ from octavo.scanner.places.selection import TopicSelection
 from octavo.storage.log_manager import LogManager
 from octavo.system.runner import Progress, ThreadRunner
 
-_MOST_LOSSES = 10  # named in the summary; of failed partitions too
+_MOST_LOSSES = 10  # the summary names this many, and as many failed partitions
 
 
 @declare("copy")
@@ -35,7 +35,7 @@ _MOST_LOSSES = 10  # named in the summary; of failed partitions too
 @click.option(
     "--into-existing",
     is_flag=True,
-    help="Copy even if DST is another cluster's, or has topics that octavo did not create.",
+    help="Copy even if DST belongs to another cluster, or has topics that octavo did not create.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be copied, and change nothing; takes no lock.")
 @json_option

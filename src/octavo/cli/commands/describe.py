@@ -1,4 +1,4 @@
-"""`octavo describe`: the cluster, its topics and open transactions, as a log directory's files tell."""
+"""`octavo describe`: the cluster, its topics and open transactions, from the files of a log directory."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ _TRANSACTIONS = (
 def command(logdirs: tuple[str, ...], topics: tuple[str, ...], as_json: bool) -> int:
     """Show what LOGDIR says about its cluster: node, disks, topics, configs in force, open transactions.
 
-    Everything comes from the files, without a lock, also under a running broker. With --topic: the topic's partitions
-    with their offsets, leader epochs and replicas, and all its configs with the file that each comes from. What stands
-    only in a broker's server.properties is not on its disks, so Kafka's default is shown for it.
+    Everything comes from the files, without a lock, even while a broker runs on them. With --topic: the topic's
+    partitions with their offsets, leader epochs and replicas, and all its configs with the file that each comes from.
+    What is set only in a broker's server.properties is not on its disks, so Kafka's default is shown for it.
     """
     found = DescribedCluster(logdirs, topics)
     described = list(found.topics())

@@ -36,8 +36,8 @@ _COLUMNS = (
 def command(logdirs: tuple[str, ...], groups: tuple[str, ...], as_json: bool) -> int:
     """Show the groups of LOGDIR: what each has committed, where the logs end, and the lag between the two.
 
-    Everything comes from the files: __consumer_offsets and the ends of the logs, without a lock, also under a running
-    broker. A partition that is not on these disks has no end and no lag. --json also has members and generations.
+    Everything comes from the files, __consumer_offsets and the ends of the logs, without a lock, even while a broker
+    runs on them. A partition that is not on these disks has no end and no lag. --json also has members and generations.
     """
     found = DescribedGroups(logdirs, groups)
     say_notes(found.notes)

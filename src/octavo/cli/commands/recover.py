@@ -38,7 +38,7 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
     written. After a clean stop only the last segment's end is checked, since brokers trust the mark; --all checks
     everything. Files that a dead writer staged a day ago or earlier are removed.
 
-    Recovery keeps nothing that follows a damaged batch. `octavo copy LOGDIR NEW` does: run --dry-run first.
+    Recovery keeps nothing that follows a damaged batch, but `octavo copy LOGDIR NEW` does: run --dry-run first.
 
     A partition that cannot be loaded is left as it is and reported on stderr; the others are recovered, and the exit
     code is 1.

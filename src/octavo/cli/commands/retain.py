@@ -66,8 +66,8 @@ def command(
             gone, kept, size = gone + row.goes, kept + (not row.goes), size + row.size * row.goes
             _print(row, as_json=as_json, dry_run=dry_run)
     if not as_json:
-        stay = "stays" if kept == 1 else "stay"
-        echo(f"{many(gone, 'segment')} of {many(size, 'byte')} {'would go' if dry_run else 'went'}, {kept} {stay}")
+        deleted, stay = "would be deleted" if dry_run else "deleted", "stays" if kept == 1 else "stay"
+        echo(f"{many(gone, 'segment')} of {many(size, 'byte')} {deleted}, {kept} {stay}")
 
 
 def _rows(logs: LogManager, *, dry_run: bool) -> Iterator[_Row]:
@@ -80,7 +80,7 @@ def _rows(logs: LogManager, *, dry_run: bool) -> Iterator[_Row]:
 def _print(row: _Row, *, as_json: bool, dry_run: bool) -> None:
     topic_partition, verdict = row.topic_partition, row.verdict
     if not as_json:
-        fate = "stays" if not row.goes else "would go" if dry_run else "went"
+        fate = "stays" if not row.goes else "would be deleted" if dry_run else "deleted"
         reason = f"{verdict.reason}: {verdict.detail}" if row.goes else verdict.detail
         echo(f"{topic_partition}: segment {verdict.base_offset}, {many(row.size, 'byte')}, {fate}: {reason}")
         return

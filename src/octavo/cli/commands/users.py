@@ -22,7 +22,7 @@ from octavo.errors import OctavoError
 @click.option("--delete", "deleted", metavar="USER", help="Remove a user.")
 @click.option(
     "--iterations", type=click.IntRange(MIN_ITERATIONS, MAX_ITERATIONS), default=MIN_ITERATIONS, show_default=True,
-    metavar="N", help="How often the password is hashed.",
+    metavar="N", help="How many times the password is hashed.",
 )  # fmt: skip
 @json_option
 def command(logdirs: tuple[str, ...], add: str | None, deleted: str | None, iterations: int, as_json: bool) -> None:

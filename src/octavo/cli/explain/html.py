@@ -1,4 +1,4 @@
-"""One page of HTML for parts of a file: its bytes on the left, what the one under the mouse is on the right."""
+"""One page of HTML for parts of a file: bytes on the left, and on the right the field of the one under the mouse."""
 
 from __future__ import annotations
 

@@ -56,11 +56,11 @@ def tail_text(log: OpenLog, tail: FileTail) -> str:
         return "the file ends with its last batch"
     if tail.stop is Stop.INCOMPLETE_HEADER:
         needed = layout.HEADER_UP_TO_MAGIC + 1
-        return f"{left} bytes are left, a batch begins with at least {needed}: the end of an append is missing"
+        return f"{left} bytes are left, but a batch begins with at least {needed}: the end of an append is missing"
     size = int.from_bytes(log.read_at(tail.position + layout.SIZE_POSITION, 4), signed=True)
     if tail.stop is Stop.INCOMPLETE_BATCH:
         takes = size + layout.LOG_OVERHEAD
-        return f"the batch here takes {takes} bytes and {left} are left: the end of an append is missing"
+        return f"the batch here takes {takes} bytes, but {left} are left: the end of an append is missing"
     if log.ends_in_zeros(tail.position):
         return f"{left} zero bytes to the end: a preallocated file that was not closed, or what a crash left"
     smallest = layout.MIN_MESSAGE_SIZE

@@ -13,7 +13,7 @@ from octavo.cli.options import coloured
 from octavo.cli.table import fitted
 from octavo.format.anatomy import Node, Value
 
-_WIDE = 100  # columns of a terminal from which on everything fits
+_WIDE = 100  # everything fits on a terminal with this many columns
 
 
 class _Widths(NamedTuple):
@@ -94,7 +94,7 @@ def _hex(raw: bytes, widths: _Widths) -> str:
 
 
 def value_text(value: Value, most: int = _Widths().value_characters) -> str:
-    """A value in at most so many characters."""
+    """A value in at most this many characters."""
     if value is None:
         return ""
     if isinstance(value, bytes):

@@ -59,7 +59,7 @@ def _headers(found: object, read: Read, number: int) -> Iterator[tuple[str, byte
             raise InputError(f'line {number}: header {place} is {_kind(header)}, expected an object {{"key", "value"}}')
         if not isinstance(header.get("key"), str):
             raise InputError(
-                f"line {number}: header {place} has {_kind(header.get('key'))} as its key, expected a text"
+                f"line {number}: header {place} has {_kind(header.get('key'))} as its key, expected a string"
             )
         yield header["key"], _content(header.get("value"), read, number, f"header {place}")
 
@@ -74,7 +74,7 @@ def _content(found: object, read: Read, number: int, what: str) -> bytes | None:
             return read(found)
     except (ValueError, TypeError, binascii.Error) as error:
         raise InputError(f"line {number}: {what} cannot be read: {error}") from None
-    raise InputError(f'line {number}: {what} is {_kind(found)}, expected a text, null or {{"base64": "…"}}')
+    raise InputError(f'line {number}: {what} is {_kind(found)}, expected a string, null or {{"base64": "…"}}')
 
 
 def _integer(fields: dict[str, Any], name: str, number: int) -> int | None:
@@ -86,5 +86,5 @@ def _integer(fields: dict[str, Any], name: str, number: int) -> int | None:
 
 
 def _kind(found: object) -> str:
-    kinds = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
+    kinds = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
     return kinds.get(type(found), "null")

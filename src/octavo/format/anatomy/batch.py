@@ -74,5 +74,5 @@ def _records_node(data: memoryview, position: int, fields: dict[str, int], limit
     except CorruptionError as error:
         return Node("records", start, bytes(packed), None, codec, f"cannot be unpacked: {error}")
     children, problem = describe_records(unpacked, 0, fields, most)
-    meaning = f"{codec}, unpacks to {len(unpacked)} bytes; positions below count in those"
+    meaning = f"{codec}, unpacks to {len(unpacked)} bytes; positions below are within those"
     return Node("records", start, bytes(packed), None, meaning, problem, children)

@@ -68,7 +68,7 @@ def _unpacked(wrapper: Message, value: Node, limit: int | None, most: int | None
         content = memoryview(bytes(unpack(wrapper, limit=limit)))
     except CorruptionError as error:
         return replace(value, problem=f"cannot be unpacked: {error.problem}")
-    meaning = f"{codec_text(wrapper.codec_id)}, unpacks to {len(content)} bytes; positions below count in those"
+    meaning = f"{codec_text(wrapper.codec_id)}, unpacks to {len(content)} bytes; positions below are within those"
     children: list[Node] = []
     at = 0
     problem = ""

@@ -128,7 +128,7 @@ def _has_a_place_below_v2(header: BatchHeader) -> bool:
         return False
     if _codec(header) is Codec.ZSTD:
         place = f"the batch at position {header.position} (offset {header.base_offset})"
-        raise UnsupportedCompressionTypeError(f"{place} is compressed with zstd, which magic 0 and 1 do not know")
+        raise UnsupportedCompressionTypeError(f"{place} is compressed with zstd, which magic 0 and 1 do not support")
     return True
 
 

@@ -35,7 +35,7 @@ _SENTENCES = {
     Code.NEGATIVE_COUNT: "a batch with {found} records, expected 0 or more",
     Code.TOO_MANY_RECORDS: "a batch that declares {found} records, more than its bytes can hold",
     Code.MESSAGE_TOO_SMALL: f"a message of {{found}} bytes, expected at least {MIN_MESSAGE_SIZE}",
-    Code.MESSAGE_CRC_MISMATCH: "a message whose CRC is not the stored {found}",
+    Code.MESSAGE_CRC_MISMATCH: "a message whose CRC does not match the stored {found}",
     Code.NESTED_COMPRESSION: "a compressed message (codec {found}) inside a compressed one, expected a plain one",
     Code.EMPTY_MESSAGE_SET: "{found} bytes without one whole message, expected at least one",
     Code.OFFSET_BELOW_INNER: "the last inner offset {found} is larger than the offset of the wrapper around it",

@@ -55,7 +55,9 @@ def flaw_of(batch: np.void) -> CorruptRecordError:
     if flaws & Flaw.CRC_MISMATCH:
         last, count = offset + int(batch["last_offset_delta"]), int(batch["count"])
         header = f" (up to {last}, records: {count})" if count > 0 else ""  # a wrapper's count is not known
-        return CorruptRecordError(f"a batch at offset {offset}{header} whose CRC is not the stored {batch['crc']}")
+        return CorruptRecordError(
+            f"a batch at offset {offset}{header} whose CRC does not match the stored {batch['crc']}"
+        )
     found = (
         f"a batch at offset {offset} of {batch['count']} records with last offset delta {batch['last_offset_delta']}"
     )

@@ -89,7 +89,7 @@ def decompress_into(
 
 def beyond(error: DecompressionLimitError, limit: int) -> DecompressionLimitError:
     """A codec's error, extended by the limit that was reached and how to raise it."""
-    allow = "to allow more give max_unpacked_bytes, --max-unpacked-bytes or OCTAVO_MAX_UNPACKED_BYTES"
+    allow = "to allow more, give max_unpacked_bytes, --max-unpacked-bytes or OCTAVO_MAX_UNPACKED_BYTES"
     sentence = f"{error.problem}; a batch may unpack to {limit} bytes: {allow}"
     return DecompressionLimitError(sentence, position=error.position, path=error.path)
 

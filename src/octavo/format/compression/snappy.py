@@ -90,7 +90,7 @@ def _unpack_block(block: memoryview, start: int, scratch: Scratch, at: int, stop
     except BaseException as error:
         raise invalid(error, "snappy", start) from None
     if found != size:
-        raise InvalidRecordError(f"a snappy block of {found} bytes, expected {size} as it says", position=start)
+        raise InvalidRecordError(f"a snappy block of {found} bytes, expected the {size} it declares", position=start)
     return block_end
 
 

@@ -160,7 +160,7 @@ def inner_entries(data: memoryview) -> Iterator[memoryview]:
 
 def _base_offset(wrapper: Message, last: memoryview) -> int:
     """The base of the inner offsets, which are absolute in a v0 wrapper."""
-    # A wrapper offset of 0 means that some librdkafka left all offsets to the broker; the inner ones are then absolute.
+    # A wrapper offset of 0: some versions of librdkafka left all offsets to the broker. Inner ones are then absolute.
     if wrapper.magic == 0 or wrapper.offset == 0:
         return 0
     inner: int = layout.ENTRY_PREFIX.unpack_from(last)[0]

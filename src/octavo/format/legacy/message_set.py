@@ -123,5 +123,5 @@ def _field(value: bytes | None) -> bytes:
 
 def _length(view: memoryview, at: int, end: int) -> tuple[int, int]:
     if at + 4 > end:
-        raise InvalidRecordError(f"a message of which {max(end - at, 0)} bytes are left for a length of 4", position=at)
+        raise InvalidRecordError(f"a message with {max(end - at, 0)} bytes left where a length takes 4", position=at)
     return int.from_bytes(view[at : at + 4], signed=True), at + 4

@@ -40,7 +40,7 @@ def message(name: str, versions: str, flexible: str, fields: str = "") -> Messag
 
 
 def parse_fields(text: str) -> tuple[Field, ...]:
-    """Parse the fields that a text declares."""
+    """Parse the fields that the text declares."""
     lines = [(len(line) - len(line.lstrip()), line.split()) for line in dedent(text).splitlines() if line.strip()]
     return _fields(lines, {})
 

@@ -29,7 +29,7 @@ def struct_plan(fields: tuple[Field, ...], encoding: Encoding) -> StructPlan:
 
 
 def _fresh(part: Field) -> Callable[[], list[Any] | dict[str, Any]]:
-    """Makes the default of a field, which nobody else may change."""
+    """A function that returns a new copy of a field's default each time, since rows may change theirs."""
     default = part.default()
     is_flat = not any(isinstance(value, list | dict) for value in (default.values() if default else ()))
     return default.copy if is_flat else part.default

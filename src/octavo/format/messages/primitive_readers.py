@@ -145,7 +145,7 @@ def variable_reader(kind: Primitive, path: str, *, flexible: bool, nullable: boo
             return None, start
         if longest is not None and length > longest:
             raise UnreadableMessageError(
-                f"{path} has {length} bytes, a string at most {longest}",
+                f"{path} has {length} bytes, but a string may have at most {longest}",
                 position=position,
                 kafka_reason=f"string field {_field_name(path)} had invalid length {length}",
             )

@@ -160,8 +160,8 @@ def _tag_section_writer(fields: tuple[Field, ...], encoding: Encoding, path: str
                 sections[tag] = b"".join(chunks)
         for tag, data in unknown.items():
             if not isinstance(tag, int) or tag in taken or not isinstance(data, bytes):
-                problem = f"{path} has the unknown tag {shown(tag)} of {type_name(data)}: a free number to bytes"
-                raise EncodingError(problem)
+                found = f"{path} has the unknown tag {shown(tag)} of {type_name(data)}"
+                raise EncodingError(f"{found}, expected an unused number with bytes")
             sections[tag] = data
         out.append(encode_uvarint(len(sections)))
         for tag in sorted(sections):

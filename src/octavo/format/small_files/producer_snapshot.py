@@ -69,7 +69,7 @@ def decode_table(data: Buffer) -> NDArray[np.void]:
     entries = content[HEADER.size :]
     if not 0 <= count <= len(entries) // ENTRY.size:
         raise CorruptionError(
-            f"producer snapshot of {count} entries, but {len(entries)} bytes of them ({ENTRY.size} per entry)",
+            f"producer snapshot of {count} entries, but {len(entries)} bytes follow ({ENTRY.size} per entry)",
             position=COUNT_POSITION,
         )
     computed = kernels.crc32c(content[COUNT_POSITION:])

@@ -88,8 +88,8 @@ cdef inline bint area_of(const Source *source, Py_ssize_t i, int64_t *start, int
 cdef inline bint is_marked(const Table *map, const Batch *batch) noexcept nogil:
     """Whether the marks show which of the batch's records are superseded.
 
-    They do not for a batch whose keys were not put: it is marked odd at both ends. (So are some others, which are
-    looked up.)
+    They do not for a batch whose keys were not put: it is marked odd at both ends. (So are some other batches; looking
+    up their keys does no harm.)
     """
     cdef int64_t first = batch.base_offset - map.state.marks_from, last = batch.base_offset + batch.last_offset_delta
     return (not batch.attributes & CONTROL and first >= 0 and batch.last_offset_delta >= 0

@@ -86,7 +86,7 @@ cdef int decode_set(const uint8_t *base, const uint8_t *p, const uint8_t *end, i
         return fail(problem, FULL, p - base, 0)
     if columns & VALUE and out.value.bytes - out.value.offsets[out.rows] < end - p:
         return fail(problem, FULL, p - base, 0)
-    # A wrapper offset of 0 means that some librdkafka left all offsets to the broker; the inner ones are then absolute.
+    # A wrapper offset of 0: some versions of librdkafka left all offsets to the broker. Inner ones are then absolute.
     if relative and wrapper_offset != 0:
         last_inner = <int64_t>load_be64(last)
         if wrapper_offset < last_inner:

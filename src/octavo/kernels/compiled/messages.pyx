@@ -1,8 +1,8 @@
-"""Reads and writes messages that are what their schema says.
+"""Reads and writes messages that follow their schema exactly.
 
 Everything else (a message that ends too soon, tagged fields, a value of another type) is left to the plain-Python coder
-that each of these gets: it knows every rule, and says what is wrong. So a coder here only has to be right about what it
-accepts.
+that each coder here is given: that one knows every rule, and says what is wrong. So a coder here only has to be right
+about what it accepts.
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -106,7 +106,7 @@ cdef struct Cursor:
 
 
 cdef Py_ssize_t read_length(const Step *step, Cursor *cursor, bint is_short) noexcept:
-    """A length, -1 for null; odd unless it and that many bytes are there."""
+    """A length, -1 for null; the cursor becomes odd unless it and that many bytes are there."""
     cdef uint64_t value = 0
     cdef const uint8_t *after
     cdef Py_ssize_t length
@@ -131,7 +131,7 @@ cdef Py_ssize_t read_length(const Step *step, Cursor *cursor, bint is_short) noe
 
 
 cdef object read_value(const Step *step, Cursor *cursor, object source):
-    """A value; what it returns for an odd one does not matter."""
+    """A value; it means nothing once the cursor is odd."""
     cdef const uint8_t *at = cursor.at
     cdef Py_ssize_t length, width
     cdef char kind = step.kind

@@ -63,8 +63,8 @@ def _foreseen(offset_table: OffsetTable, batch: np.void, verdict: int) -> int:
 def _is_marked(offset_table: OffsetTable, batch: np.void) -> bool:
     """Whether the marks show which of the batch's records are superseded.
 
-    They do not for a batch whose keys were not put: it is marked odd at both ends. (So are some others, which are
-    looked up.)
+    They do not for a batch whose keys were not put: it is marked odd at both ends. (So are some other batches; looking
+    up their keys does no harm.)
     """
     base, delta = int(batch["base_offset"]), int(batch["last_offset_delta"])
     first, is_known = base - offset_table.marks_from, base + delta <= offset_table.latest_offset

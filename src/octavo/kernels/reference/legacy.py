@@ -69,7 +69,7 @@ def _entries(view: memoryview, at: int, end: int) -> list[tuple[int, int]]:
 
 
 def _base_offset(view: memoryview, last: int, wrapper_offset: int) -> int:
-    # A wrapper offset of 0 means that some librdkafka left all offsets to the broker; the inner ones are then absolute.
+    # A wrapper offset of 0: some versions of librdkafka left all offsets to the broker. Inner ones are then absolute.
     if wrapper_offset == 0:
         return 0
     inner, _ = layout.ENTRY_PREFIX.unpack_from(view, last)

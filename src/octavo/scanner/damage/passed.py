@@ -1,4 +1,4 @@
-"""Remembers the damage that a search passes, where the record it looks for may have been."""
+"""Remembers the damage that a search passes, since it may hold the record that is looked for."""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ class Gap(NamedTuple):
 
 
 def walk_past(
-    log: ReadableFile, start: int, end: int, next_offset: int, tell: Callable[[Gap], None] | None = None
+    log: ReadableFile, start: int, end: int, next_offset: int, on_gap: Callable[[Gap], None] | None = None
 ) -> Iterator[Chunk]:
-    """All whole batches between two positions, including those after damage; `tell` is called for each gap.
+    """All whole batches between two positions, including those after damage; `on_gap` is called for each gap.
 
     `next_offset` is a lower bound for the first batch's offsets.
     """
@@ -42,8 +42,8 @@ def walk_past(
         if stop is Stop.END:
             return
         resumed = next_sound_position(log, stop_position + 1, end, next_offset)
-        if tell is not None:
-            tell(Gap(stop, stop_position, resumed))
+        if on_gap is not None:
+            on_gap(Gap(stop, stop_position, resumed))
 
 
 def walk_into(log: ReadableFile, start: int, end: int, next_offset: int, path: str = "") -> Iterator[Chunk]:

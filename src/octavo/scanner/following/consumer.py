@@ -84,7 +84,7 @@ class ScanConsumer:
         found = True
         while not self.is_closed:
             is_last_look = end is not None and time.monotonic() >= end
-            if found or is_last_look:  # not while it waits: linger.ms counts then
+            if found or is_last_look:  # while it waits, linger.ms decides when they are written
                 self._write_held()
             found = False
             for partition in self._collector.in_turn():
@@ -101,7 +101,7 @@ class ScanConsumer:
     def _handed_out(
         self, partition: Followed, records: list[ConsumerRecord], position: int
     ) -> Iterator[ConsumerRecord]:
-        """The records of one partition; its position follows them, until a seek sets it."""
+        """Yield the records of one partition, and move its position along with them, until a seek changes it."""
         seeks = partition.seeks
         for record in records:
             partition.advance(record.offset + 1)

@@ -30,7 +30,7 @@ class PartitionSnapshot:
     segments: tuple[ListedSegment, ...]  # the segments that a broker would read, by base offset
     log_start_offset: int
     log_end_offset: int
-    high_watermark: int | None  # from the checkpoint, between the two; None if it has no entry
+    high_watermark: int | None  # from the checkpoint, limited by the two above; None if it has no entry
     tail: SegmentTail | None  # of the last segment; None if there are no segments
     notes: tuple[Note, ...] = ()
     failure: OSError | None = None  # why the last segment, which is not in `segments`, cannot be read

@@ -40,7 +40,7 @@ class PartitionTransactions(NamedTuple):
     open: tuple[tuple[int, int], ...] = ()  # producer ids of open transactions, with their first offsets
 
     def without_open(self, end_offset: int) -> PartitionTransactions:
-        """For a reader up to an offset that leaves out the records of open transactions instead of stopping at them."""
+        """The same for a reader that does not stop at open transactions, but leaves out their records up to the end."""
         unfinished = tuple(AbortedTxn(number, first, end_offset, first) for number, first in self.open)
         return self._replace(last_stable_offset=end_offset, aborted=(*self.aborted, *unfinished))
 

@@ -115,7 +115,7 @@ def _add_partition(directory: Directory, location: Location, folder: PartitionFo
 
 
 def partition_folder(name: str) -> PartitionFolder | None:
-    """The partition that a folder's name stands for; None if it is not such a name."""
+    """The partition that a folder's name stands for; None if it does not name a partition."""
     if not name.isascii():
         return None  # a topic's name is ASCII
     try:

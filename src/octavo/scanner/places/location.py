@@ -102,7 +102,7 @@ class Location:
         return self.file_system.open(self.path)
 
     def read(self, limit: int = MOST_SMALL_BYTES) -> bytes:
-        """The whole content of a file; OSError if it is larger than the limit, which is that of small files."""
+        """The whole content of a small file; OSError if it is larger than the limit."""
         with self.open() as file:
             size = file.size()
             if size > limit:

@@ -68,8 +68,8 @@ def wanted_columns(names: tuple[str, ...]) -> Column:
 class TaskReader:
     """Reads one task after the other through the same buffers. Not thread-safe: use one per thread.
 
-    A filling is valid until the next one is requested. With `exchange`, each filling uses columns returned by it, and
-    then belongs to the caller.
+    A filling is valid until the next one is requested. With `exchange`, which supplies the columns of each filling, the
+    caller may keep it.
     """
 
     def __init__(

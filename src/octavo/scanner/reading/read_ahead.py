@@ -22,7 +22,7 @@ class _End:
 
 
 def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items, with an error in its place among them. The thread ends when the consumer closes this iterator."""
+    """The same items; an error is raised after those that precede it. Closing this iterator ends the thread."""
     queue: Queue[Item | _End] = Queue(_WAITING)
     stopped = Event()
     thread = Thread(target=_produce, args=(items, queue, stopped), name="octavo-read-ahead", daemon=True)

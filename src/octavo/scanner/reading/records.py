@@ -33,7 +33,7 @@ class ConsumerRecord(NamedTuple):
 # Does what NamedTuple's constructor does, but without its Python call, which takes half the time of a record.
 _make_record = partial(tuple.__new__, ConsumerRecord)
 _NO_HEADERS: tuple[Header, ...] = ()
-# Records made at a time: few enough that dropped ones are still in the cache for the next (1.5 times as fast).
+# So few records are made at a time that the next ones reuse memory which is still in the cache (1.5 times as fast).
 _ROWS_AT_ONCE = 1024
 
 

@@ -1,4 +1,4 @@
-"""The first check of an append, before the log is locked: whole batches, without their offsets and records.
+"""The first check of an append, before the log is locked: it looks at batches as a whole, not at their records.
 
 `validate` checks the records.
 """
@@ -67,7 +67,7 @@ def analyze(data: Buffer, table: NDArray[np.void], request: AppendRequest, max_m
         check_batches(appended, request, max_message_bytes)
     end = summary.end
     for batch in batch_rows(table[len(appended) :]) if len(appended) < len(table) else ():
-        _check_magic(batch)  # nothing else is checked in the batches left out
+        _check_magic(batch)  # batches that are left out need only a known magic
         end = batch.end
     if memoryview(data).nbytes > end:
         _check_tail(memoryview(data).cast("B"), end)
@@ -90,7 +90,7 @@ def check_batches(table: NDArray[np.void], request: AppendRequest, max_message_b
 
 
 def clearly_sound(summary: BatchSummary, request: AppendRequest, max_message_bytes: int) -> bool:
-    """Whether `check_batches` would accept all batches, judged at once from their summary. A False may be wrong."""
+    """Whether the summary alone shows that `check_batches` would accept all batches; False: it is not certain."""
     if summary.flaws & _REFUSED or summary.max_codec > _LARGEST_CODEC:
         return False
     origin = request.origin
@@ -129,7 +129,7 @@ def _check_origin(batch: BatchRow, request: AppendRequest) -> None:
         found = f"{batch} has leader epoch {batch.partition_leader_epoch}"
         raise InvalidBatchError(f"{found}, expected the raft leader's, {request.leader_epoch}")
     if request.origin is AppendOrigin.CLIENT and batch.magic >= 2 and batch.base_offset and not request.trusted:
-        raise InvalidBatchError(f"{batch} has base offset {batch.base_offset}, expected a producer's, 0")
+        raise InvalidBatchError(f"{batch} has base offset {batch.base_offset}, but a producer must send 0")
 
 
 def _check_soundness(batch: BatchRow) -> None:
@@ -137,7 +137,7 @@ def _check_soundness(batch: BatchRow) -> None:
         expected = f"expected at least the {layout.BATCH_OVERHEAD} of its header"
         raise CorruptBatchError(f"{batch} has {batch.size} bytes, {expected}")
     if batch.flaws & _DAMAGED:
-        raise CorruptBatchError(f"{batch} has a CRC that is not the stored {batch.crc}")
+        raise CorruptBatchError(f"{batch} does not match its stored CRC, {batch.crc}")
     if batch.codec_id > _LARGEST_CODEC:
         raise UnforeseenBatchError(f"{batch} has codec {batch.codec_id}, expected 0 to {_LARGEST_CODEC}")
 

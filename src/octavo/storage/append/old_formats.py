@@ -28,7 +28,7 @@ def convert(view: memoryview, table: NDArray[np.void], codec: Codec, assignment:
         _check_messages(view, table[: others[0]] if len(others) else table, assignment)
     if len(others):
         other = batch_row(table, others[0])
-        raise InvalidBatchError(f"{other} has magic {other.magic}, expected that of the set's first, {first.magic}")
+        raise InvalidBatchError(f"{other} has magic {other.magic}, expected {first.magic} like the set's first")
     appending = Appending(
         first_offset=assignment.first_offset,
         codec=codec,
@@ -64,7 +64,7 @@ def _check_wrapper(view: memoryview, wrapper: BatchRow, assignment: Assignment) 
             if message.magic != wrapper.magic:
                 faults.append(Fault(row, f"magic {message.magic}, expected the wrapper's, {wrapper.magic}"))
             elif not message.is_valid:
-                raise CorruptBatchError(f"inner message {row} has a CRC that is not the stored {message.crc}")
+                raise CorruptBatchError(f"inner message {row} does not match its stored CRC, {message.crc}")
             timestamps.append(message.timestamp)
             nulls.append(message.key_size < 0)
     except CorruptionError as error:

@@ -41,7 +41,7 @@ def check_records(columns: RecordColumns, claims_append_time: bool, assignment: 
 
 
 def clearly_accepted(oldest: int, latest: int, null_keys: int, assignment: Assignment) -> bool:
-    """Whether it is certain that `check_records` would accept records of these times, none of them a broker's."""
+    """Whether `check_records` is certain to accept records in this range of times, none of them set by a broker."""
     return not (null_keys and assignment.settings.is_compacted) and _all_in_time(oldest, latest, assignment)
 
 
@@ -67,7 +67,7 @@ def find_faults(
         elif too_far[row]:
             faults.append(Fault(row, _beyond_limits(int(timestamps[row]), assignment), is_of_time=True))
         else:
-            problem = "a timestamp of the type LogAppendTime, expected a producer's, CreateTime"
+            problem = "timestamp type LogAppendTime, but a producer must send CreateTime"
             faults.append(Fault(row, problem, is_of_time=True))
     return faults
 
@@ -89,7 +89,7 @@ def null_flags(column: BinaryColumn | None, rows: int) -> Flags | None:
 
 
 def _all_in_time(oldest: int, latest: int, assignment: Assignment) -> bool:
-    """Whether it is certain that all timestamps between these are within the limits: -1 means no timestamp."""
+    """Whether all timestamps from the oldest to the latest are surely within the limits; -1 means no timestamp."""
     settings, now_ms = assignment.settings, assignment.now_ms
     if settings.timestamp_type is TimestampType.LOG_APPEND_TIME:
         return True

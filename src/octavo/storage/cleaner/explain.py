@@ -70,7 +70,7 @@ def _verdict(cleanable: CleanableRange, config: LogConfig) -> str:
     if cleanable.ratio > least:
         return f"{ratio}, more than min.cleanable.dirty.ratio {least}"
     if cleanable.delay_ms > 0 and cleanable.cleanable_bytes > 0:
-        return f"{ratio}; overdue by {cleanable.delay_ms} ms, by max.compaction.lag.ms {config.max_compaction_lag_ms}"
+        return f"{ratio}; overdue by {cleanable.delay_ms} ms: max.compaction.lag.ms is {config.max_compaction_lag_ms}"
     return f"{ratio}, not more than min.cleanable.dirty.ratio {least}"
 
 

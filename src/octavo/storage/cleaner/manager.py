@@ -51,7 +51,7 @@ class CleanerManager:
         self._throttle = Throttle(rate, self._environment.clock, self._wait_ms)
 
     def start(self) -> None:
-        """Let log.cleaner.threads threads clean what is due, again and again."""
+        """Start log.cleaner.threads threads that keep cleaning what is due."""
         for number in range(self._config.log_cleaner_threads if self._config.log_cleaner_enable else 0):
             name, period_ms = f"kafka-log-cleaner-thread-{number}", self._config.log_cleaner_backoff_ms
             task = self._environment.scheduler.schedule(name, self.work, period_ms=max(period_ms, 1))
@@ -87,7 +87,7 @@ class CleanerManager:
     def clean_filthiest(self) -> Cleaned | None:
         """Clean the log with the largest dirty ratio; None if no log is due, or the cleaning failed or was aborted.
 
-        A log that is overdue by max.compaction.lag.ms is due, but gets no priority.
+        A log that has exceeded max.compaction.lag.ms is due, but gets no priority.
         """
         due = [candidate for candidate in self._candidates() if candidate.cleanable.is_eligible(candidate.log.config)]
         for chosen in sorted(due, key=lambda candidate: candidate.cleanable.ratio, reverse=True):

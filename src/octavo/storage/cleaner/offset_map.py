@@ -62,7 +62,7 @@ class OffsetMap:
 
     def __reduce__(self) -> tuple[object, ...]:
         if self._path is None:
-            raise TypeError("an offset map in memory cannot be pickled, spill it to a file first")
+            raise TypeError("an offset map in memory cannot be pickled; spill it to a file first")
         return _open, (self._path, self.table.state)
 
     @property

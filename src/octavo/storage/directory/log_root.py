@@ -70,8 +70,8 @@ def lock_directory(root: Path, filesystem: FileSystem | None = None) -> Lock:
 class LogRoot:
     """A directory of partition folders. Before `begin`, nothing in it changes except its lock.
 
-    Partitions outside the selection are neither opened nor changed: their lines in the checkpoints stay, and so does
-    whether the directory counts as cleanly stopped.
+    Partitions outside the selection are neither opened nor changed: their lines in the checkpoints stay, and after a
+    crash the directory does not count as cleanly stopped until they have been recovered, too.
     """
 
     def __init__(self, path: Path, filesystem: FileSystem, selection: Selection, node_id: int | None = None) -> None:

@@ -75,7 +75,7 @@ def open_roots(
 
 
 def make_missing(roots: Sequence[LogRoot], environment: Environment) -> None:
-    """Create the directories and identities that were missing at the open, because a topic is about to be created."""
+    """Create the directories and identities that were missing so far, because a topic is about to be created."""
     if all(root.has_identity for root in roots if root.failure is None):
         return
     missing = [root for root in roots if root.is_missing]

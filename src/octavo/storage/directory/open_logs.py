@@ -134,7 +134,7 @@ class OpenLogs:
         self._root_by_partition.pop(topic_partition).partitions.discard(topic_partition)
 
     def prefer(self, topic_partition: TopicPartition, root: LogRoot) -> None:
-        """Put a partition that does not exist yet into this directory, should it be created before the close."""
+        """If this partition is created before the close, put it into this directory."""
         with self.lock:
             if len(self._preferred) >= _MOST_PREFERRED:  # clients may name partitions that nobody will create
                 del self._preferred[next(iter(self._preferred))]
@@ -202,7 +202,7 @@ class OpenLogs:
         return failures
 
     def make_missing(self) -> None:
-        """Create the directories that were missing at the open; the caller holds `lock`."""
+        """Create the directories that were missing when they were opened; the caller holds `lock`."""
         make_missing(self.roots, self._environment)
 
     def disown(self) -> None:

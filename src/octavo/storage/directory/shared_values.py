@@ -25,7 +25,7 @@ class SharedValues(Generic[Content]):
     """The values in force; replaced, never modified, so that readers need no lock.
 
     Until the first change they are what `replay` makes of the cluster's metadata, so that a directory that Kafka served
-    keeps them. Kafka does not see changes made here. Thread-safe: a change is written to every directory, then seen.
+    keeps them. Kafka does not see changes made here. Thread-safe: a change is written to every directory before it becomes visible.
     Each change builds on the last one, so there must be one instance for all who use the directories: see
     `LogManager.shared`.
     """
@@ -44,7 +44,7 @@ class SharedValues(Generic[Content]):
         self._revision, self.values = latest or (0, replay(_metadata(roots)))
 
     def change(self, change: Callable[[Content], Content], *, dry_run: bool = False) -> None:
-        """Make what `change` returns for the present values effective."""
+        """Put what `change` makes of the current values into effect, unless it is a `dry_run`."""
         with self._lock:
             changed = change(self.values)
             if dry_run or changed == self.values:
@@ -60,5 +60,5 @@ def _metadata(roots: Sequence[LogRoot]) -> Iterator[MetadataRecord]:
 
 
 def without_empty(values: Values[Owner, Value]) -> Values[Owner, Value]:
-    """Leaves out the owners that have no values."""
+    """Leave out the owners that have no values."""
     return {owner: own for owner, own in values.items() if own}

@@ -60,8 +60,8 @@ class TopicAdmin:
     def prepare(
         self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
     ) -> PendingTopic:
-        """What to create for a topic; raises if that is impossible. Configs of a deleted topic of that name are
-        gone."""
+        """What to create for a topic; raises if that is impossible. Configs that are still stored for a deleted topic
+        of that name are dropped."""
         with self._logs.usable():
             self._check_name(topic)
             wanted = self._broker_config.num_partitions if partitions is None else partitions
@@ -163,7 +163,7 @@ class TopicAdmin:
             problem = f"partition {missing} of topic {topic} does not exist yet: its creation was interrupted"
             raise InvalidPartitionsError(f"{problem}; {_TO_COMPLETE}, or delete the topic")
         if missing < total:
-            problem = f"partition {missing} of topic {topic} is in none of the log directories"
+            problem = f"partition {missing} of topic {topic} is not in any of the log directories"
             raise InvalidPartitionsError(f"{problem}: open all directories that have partitions of it")
 
     def _check_name(self, topic: str) -> None:

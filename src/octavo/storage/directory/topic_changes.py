@@ -156,7 +156,7 @@ class TopicChanges:
                 self._logs.show(made)
             current = replace(stored, pending=None)
             _log.warning("topic %s: its creation was interrupted; %d partitions were created now", topic, len(missing))
-        self.store({topic: current})  # perhaps in the version of another directory's file: completed long ago
+        self.store({topic: current})  # `current` may be another directory's version, completed long ago
 
     def _complete_deletion(self, topic: str, stored: StoredTopic, pending: PendingChange) -> None:
         known = [topic_partition for topic_partition in self._logs.known_partitions if topic_partition.topic == topic]

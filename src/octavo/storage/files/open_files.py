@@ -24,7 +24,7 @@ class FileOwner(Protocol):
 
 
 class OpenFiles:
-    """The owners that have a file open, in the order of opening. Beyond the limit, the longest open files are
+    """The owners that have a file open, in the order of opening. Beyond the limit, those open the longest are
     released."""
 
     def __init__(self, limit: int) -> None:

@@ -81,7 +81,7 @@ class Log(ABC):
             self.settings = ValidationSettings.of(config)
 
     def adopt(self, parts: LogParts) -> None:
-        """Take over what was loaded, at the open or again later with `lock` held."""
+        """Take over what was loaded: when the log is opened, or when it is loaded again, with `lock` held."""
         self.segments, self.epochs, self.producers = parts.segments, parts.epochs, parts.producers
         self.log_start_offset, self.recovery_point = parts.log_start_offset, parts.recovery_point
         self.set_log_end(parts.log_end_offset)
@@ -214,7 +214,7 @@ class Log(ABC):
 
     def check_usable(self, action: str) -> None:
         if self.closed_because is not None:
-            raise KafkaStorageError(f"{self.folder}: cannot {action}, {self.closed_because}")
+            raise KafkaStorageError(f"{self.folder}: cannot {action}: {self.closed_because}")
 
     def make_certain(self, action: str) -> None:
         """Load the log again if a change was interrupted; `lock` is held.
@@ -238,7 +238,7 @@ class Log(ABC):
         self.abandon(f"its disk failed: {error}")
         if self._on_failure is not None:
             self._on_failure(error)
-        return KafkaStorageError(f"{self.folder}: cannot {action}, {self.closed_because}")
+        return KafkaStorageError(f"{self.folder}: cannot {action}: {self.closed_because}")
 
     def abandon(self, reason: str) -> None:
         """Close without writing, because the disk failed or the folder is gone."""

@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 def special_offset(log: Log, timestamp: int, isolation: Isolation) -> FoundOffset:
-    """The answer for a special timestamp that needs no search. Nothing is tiered here."""
+    """The answer for a special timestamp that needs no search. Octavo has no tiered storage."""
     if timestamp == SpecialTimestamp.LATEST:
         return _found(log.last_fetchable_offset(isolation), log.epochs.latest_epoch)
     if timestamp in (SpecialTimestamp.EARLIEST, SpecialTimestamp.EARLIEST_LOCAL):
@@ -57,7 +57,7 @@ def special_offset(log: Log, timestamp: int, isolation: Isolation) -> FoundOffse
 
 
 def searched_offset(log: Log, timestamp: int, isolation: Isolation) -> FoundOffset:
-    """The answer for a timestamp, or for the largest one."""
+    """The answer for an ordinary timestamp, or for the special one that asks for the largest timestamp."""
     if timestamp == SpecialTimestamp.MAX_TIMESTAMP:
         found = of_max_timestamp(log.segments)
     else:
@@ -72,16 +72,16 @@ def _found(offset: int, epoch: int | None) -> FoundOffset:
 
 
 def by_timestamp(segments: Segments, timestamp: int, log_start_offset: int) -> Found | None:
-    """The first record, counting from the log's start, whose timestamp is not smaller; None if there is none.
+    """The first record, counting from the log's start, whose timestamp is at least this one; None if there is none.
 
-    As in Kafka, only one segment is searched: the first whose largest timestamp is not smaller.
+    As in Kafka, only one segment is searched: the first whose largest timestamp is at least this one.
     """
     segment = next((segment for segment in segments if segment.largest_timestamp >= timestamp), None)
     return None if segment is None else in_segment(segment, timestamp, log_start_offset)
 
 
 def in_segment(segment: Segment, timestamp: int, start_offset: int) -> Found | None:
-    """The segment's first record, counting from the offset, whose timestamp is not smaller."""
+    """The segment's first record, counting from the offset, whose timestamp is at least this one."""
     time_entry = segment.files.time_index.lookup(timestamp)
     offset_entry = segment.index_entry(max(time_entry.offset, start_offset))
     return _scan(segment, time_entry, offset_entry, timestamp, start_offset)

@@ -61,7 +61,7 @@ def verdicts(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig)
     return found + [Verdict(facts.base_offset, None, _why_kept(facts, remaining, log, config)) for facts in remaining]
 
 
-# Says why the limit drops a segment, or None if it does not. Segments are asked about in order.
+# Returns why the limit drops a segment, or None if it does not. Called for each segment in order.
 _Judged = Callable[[SegmentFacts], str | None]
 _Limit = Callable[[Sequence[SegmentFacts], LogFacts, LogConfig], _Judged]
 

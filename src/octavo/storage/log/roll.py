@@ -93,7 +93,7 @@ def roll(log: Log, base_offset: int) -> None:
         log.deleter.delete_segments([active], log.config.file_delete_delay_ms)
     elif base_offset <= active.base_offset:
         raise OctavoError(
-            f"{log.folder}: cannot roll to offset {base_offset}, "
+            f"{log.folder}: cannot roll to offset {base_offset}: "
             f"the active segment with base offset {active.base_offset} has {active.size} bytes"
         )
     else:

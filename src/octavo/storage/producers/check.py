@@ -33,7 +33,7 @@ _COMPLETED = ["producer_id", "first_offset", "offset", "type"]
 class ProducerAppend(NamedTuple):
     """What an append changes in the state of producers once it is written.
 
-    With a `duplicate` nothing must be written: the append is answered with that batch's offsets and timestamp.
+    If there is a `duplicate`, nothing may be written: the append is answered with that batch's offsets and timestamp.
     `continued` are batches that simply continue what their producer sent before.
     """
 

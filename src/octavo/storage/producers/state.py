@@ -153,7 +153,7 @@ class ProducerStateManager:
         self.table.remove_expired(now_ms - self.expiration_ms)
 
     def advance_log_start(self, log_start_offset: int, latest_snapshot_offset: int | None) -> None:
-        """Record that the log now begins at `log_start_offset`, and that its latest snapshot is at the other offset."""
+        """Record where the log now begins, and the offset of its latest remaining snapshot."""
         self.transactions.forget_before(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
         self.last_snapshot_offset = log_start_offset if latest_snapshot_offset is None else latest_snapshot_offset

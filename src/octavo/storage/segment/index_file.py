@@ -106,7 +106,10 @@ class IndexFile(Generic[Index]):
             self._unmap()
 
     def release_if_idle(self) -> bool:
-        """Like `release`, but without waiting: a thread opening another index may hold that one's lock."""
+        """Release the mapping unless the lock is taken; returns whether it did.
+
+        It must not wait: the caller may hold another index's lock, so two threads could wait for each other.
+        """
         if not self._lock.acquire(blocking=False):
             return False
         try:
@@ -197,7 +200,7 @@ class IndexFile(Generic[Index]):
         return self._mapping or self._map(len(self) * self.entry_bytes)
 
     def _writable(self, needed_bytes: int) -> MappedFile:
-        """A mapping of the file at its full size, so that entries can be written without a system call."""
+        """A mapping of the whole file, which is first extended to its full size if necessary."""
         full_bytes = max(self._full_bytes, needed_bytes)
         if self._mapping is None or self._mapped_bytes < full_bytes:
             self._unmap()

@@ -114,7 +114,8 @@ class LogFile(ReleasableFile):
     def find(self, search_by: SearchBy, target: int, position: int, head: bytes | None = None) -> BatchPlace | None:
         """The first batch from a position on whose value is not below the target; None if there is none.
 
-        Reads little at once, and only the header of a large batch; nothing for the `head` at the position.
+        Reads little at once, and only the header of a large batch. `head`, if given, holds the bytes at the position,
+        which are then not read again.
         """
         end, by_timestamp = self.size, search_by is SearchBy.MAX_TIMESTAMP
         while position < end:

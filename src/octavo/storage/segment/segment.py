@@ -190,7 +190,7 @@ class Segment:
         index, log = self.files.offset_index, self.files.log
         entry = look(index)
         if entry is not None and entry.position and not log.begins_batch(entry, log.head(entry.position)):
-            problem = f"the entry of offset {entry.offset} names position {entry.position}, where no such batch is"
+            problem = f"the entry for offset {entry.offset} points to {entry.position}, where no such batch begins"
             with self._lock:
                 index.rebuild(problem)
             entry = look(index)

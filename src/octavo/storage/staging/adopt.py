@@ -23,10 +23,10 @@ Run: TypeAlias = tuple[int, NDArray[np.void]]  # a position in a file, and the b
 
 
 def is_adoptable(log: PartitionLog, path: Path, size: int, records: int) -> bool:
-    """Whether a file may become a segment: no small segment is left behind, and its batches only need offsets.
+    """Whether a file may become a segment instead of being copied: its batches need only offsets, and it is large.
 
-    An empty active segment is replaced, so no small one is left behind, and the adopted one continues to grow. Files of
-    a few batches are copied instead.
+    Otherwise many small segments would result. If the active segment is empty, a smaller file will do: it takes that
+    segment's place and continues to grow.
     """
     config, active = log.config, log.segments.active
     is_near = path.parent in (log.folder, log.folder.parent)  # in the same file system, so that renaming works

@@ -46,7 +46,7 @@ def _pass(step: CommitStep) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CommitRequest:
-    """The writer and its batch, and what its tasks staged, in the order in which the records are to follow."""
+    """The writer and its batch, and what its tasks staged, in the order in which it is to be appended."""
 
     writer: str
     batch_id: int | None  # None: a writer that commits only once

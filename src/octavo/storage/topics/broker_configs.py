@@ -13,9 +13,9 @@ from octavo.system.filesystem import FilesToRead
 
 
 class BrokerConfigs:
-    """What was set for this broker counts over what was set for its whole cluster, and both over what is given.
+    """Configs that clients set override those the owner gives, and those of this broker override its cluster's.
 
-    What a directory's metadata says, Kafka's owner has set; what is given now counts over that.
+    Configs in a directory's metadata were set earlier, on Kafka, so the ones given now override them.
     """
 
     def __init__(self, given: Mapping[str, Given]) -> None:
@@ -26,7 +26,7 @@ class BrokerConfigs:
         self._compute()
 
     def read(self, filesystem: FilesToRead, root: Path, metadata: MetadataConfigs) -> None:
-        """Read a directory's files: the first metadata counts, and the last change."""
+        """Read a directory's files. The first directory's metadata wins, and the latest revision of our own file."""
         self._metadata = ChangedConfigs(
             {**metadata.broker, **self._metadata.broker}, {**metadata.cluster, **self._metadata.cluster}
         )

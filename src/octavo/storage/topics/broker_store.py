@@ -29,7 +29,7 @@ def _of_fields(fields: dict[str, Any]) -> ChangedConfigs:
 def _texts(configs: dict[str, Any]) -> Changed:
     for name, value in configs.items():
         if value is not None and not isinstance(value, str):
-            raise ValueError(f"{name} is {value!r}, expected a text")
+            raise ValueError(f"{name} is {value!r}, expected text or null")
     return dict(configs)
 
 

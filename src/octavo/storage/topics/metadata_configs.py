@@ -41,8 +41,8 @@ class MetadataConfigs(NamedTuple):
     """Configs that were set while the cluster ran, of topics, of this broker and of groups."""
 
     topics: dict[str, dict[str, str]]
-    broker: dict[str, str]  # of this node; like the next, only those known to this version
-    cluster: dict[str, str]  # of all nodes
+    broker: dict[str, str]  # of this node; only those that this version knows
+    cluster: dict[str, str]  # of all nodes; only those that this version knows
     groups: dict[str, dict[str, str]]
 
 
