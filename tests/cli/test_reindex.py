@@ -111,7 +111,7 @@ def test_a_config_that_does_not_exist(logs: Path) -> None:
     assert "index.interval.bytes" in run.stderr
 
 
-def test_a_url_is_refused(logs: Path) -> None:
+def test_a_url_is_refused() -> None:
     run = octavo("reindex", "memory://somewhere")
     assert run.exit == 1
     assert run.stderr.count("\n") == 1

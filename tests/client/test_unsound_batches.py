@@ -60,6 +60,7 @@ def test_record_offsets_that_go_back_end_no_loop(tmp_path: Path) -> None:
             changed = two[:position] + b"\x00" + two[position + 1 :]
             write_segment(tmp_path / f"t{position}-0", 0, batch(0), crafted(changed), batch(2))
     with octavo.LogDir(tmp_path, background=False) as logs:
+        assert logs.topics
         for topic in logs.topics:
             consumer = logs.consumer(topic)
             for _ in range(10):

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.kafka
 COPIES = "copied", "bare"
 HOUR_MS = 3_600_000
 LOOKS = 20_000  # at what the broker says; each is a request
-SPECIAL = LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
+SPECIAL = -1, -2, -3  # latest, earliest, largest timestamp
 ISOLATIONS = {"read_uncommitted": Isolation.READ_UNCOMMITTED, "read_committed": Isolation.READ_COMMITTED}
 
 

@@ -20,7 +20,6 @@ from octavo.storage.recovery.load import LoadRequest
 from tests.interop.real_log import LOG, entries_of, unified_log
 from tests.storage.worlds import World
 
-HOUR_MS = 3_600_000
 State = dict[str, Any]
 Appended = tuple[int, int, int]  # first and last offset, log append time
 ISOLATIONS = {

@@ -13,8 +13,6 @@ from octavo.kernels.layout import BATCH_OVERHEAD, LOG_APPEND_TIME, Code, Column,
 from tests.golden.strings import BATCHES, TS0
 from tests.kernels.hand_made import batch, content, record, sized, table_of, varint
 
-FIRST = BATCH_OVERHEAD  # where the first record of the first batch lies
-
 
 def decode(kernels: SimpleNamespace, *entries: bytes, wanted: int = Column.ALL) -> tuple[Outcome, dict[str, Any]]:
     data, table = table_of(*entries)

@@ -11,7 +11,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from octavo.format.messages.schema import Row
 from tests.coordinator.consumer.groups import GroupUnderTest, partitions_of, topics
 
-TOPICS = ("t", "u")
 SUBSCRIPTIONS = st.sampled_from([("t",), ("u",), ("t", "u")])
 NUMBERS = st.integers(0, 4)
 Owned = set[tuple[str, int]]
