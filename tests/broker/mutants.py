@@ -18,7 +18,7 @@ from tests.fuzz.mutations import mutated
 _LENGTH = struct.Struct(">i")
 _PROBE_ID = 0x7ABCDEF0
 _PROBE = request_frame(API_VERSIONS, 0, encode(API_VERSIONS.request, 0, {}), correlation_id=_PROBE_ID)
-_WAIT_SECONDS = 0.05  # an answer that takes longer may rightly wait for records or members
+_WAIT_SECONDS = 0.05  # a request that takes longer may rightly be waiting for records or members
 _SEEDS_OF_EACH = 4
 
 

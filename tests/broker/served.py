@@ -16,7 +16,7 @@ _SECONDS = 60.0
 
 
 class Served:
-    """It always listens on the same ports, one per protocol."""
+    """The process can be killed and started again: it always listens on the same ports, one per protocol."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Configs of the broker that clients change while it runs: they are kept, and what they decide changes at once."""
+"""Broker configs that clients change while the broker runs are kept, and take effect at once."""
 
 from __future__ import annotations
 

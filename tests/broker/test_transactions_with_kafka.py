@@ -51,7 +51,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TransactionalTwin
 
 @pytest.fixture
 def txn(twin: TransactionalTwin, request: pytest.FixtureRequest) -> Transaction:
-    """A transactional id of its own."""
+    """A transactional id that no other test uses."""
     return Transaction(twin, request.node.name)
 
 

@@ -96,7 +96,7 @@ def test_records_before_the_damage_are_printed(tmp_path: Path, count: int, shown
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
-def test_of_a_compressed_batch_all_records_or_none(tmp_path: Path, codec: Codec) -> None:
+def test_a_compressed_batch_shows_all_its_records_or_none(tmp_path: Path, codec: Codec) -> None:
     run = dump(tmp_path, changed(build_batch(RECORDS, codec=codec), "recordsCount", 4), "--deep-iteration")
     assert len(lines(run)) == 1
     one_sentence(run)

@@ -145,7 +145,7 @@ def test_json_has_every_byte_once(tmp_path: Path) -> None:
     assert (crc["position"], crc["length"], crc["field"]) == (17, 4, "crc")
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text(tmp_path: Path) -> None:
     batch = build_batch([Record(0, 5, b"\xff\xfe", b"")])
     assert '{"base64":"//4="}' in explain(tmp_path, batch, "--position", "0", "--json").stdout
     assert "not UTF-8" in explain(tmp_path, batch, "--position", "0").stdout

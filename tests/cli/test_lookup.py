@@ -52,7 +52,7 @@ def test_none_is_minus_one(logs: Path) -> None:
     assert (run.exit, answer["offset"], answer["timestamp"], answer["segment"]) == (0, -1, -1, None)
 
 
-def test_a_damaged_index_is_told_on_stderr(logs: Path) -> None:
+def test_a_damaged_index_is_reported_on_stderr(logs: Path) -> None:
     index = path(logs / "orders-0", 0, FileKind.OFFSET_INDEX)
     index.write_bytes(index.read_bytes()[:-1] + b"\x01")
     run = octavo("lookup", str(logs), "--topic", "orders", "--partition", "0", "--offset", "9", "--json")

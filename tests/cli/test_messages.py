@@ -89,7 +89,7 @@ def test_a_directory_of_another_user_is_said_once_with_what_to_do(
 
 
 def test_a_directory_that_goes_offline_is_not_printed_by_the_logging_module() -> None:
-    """The caller gets the error; what Python does with logs that nobody listens to would print it twice."""
+    """The caller gets the error; Python's fallback for loggers without a handler would print it a second time."""
     program = (
         "import logging, octavo.storage.directory.log_root as module;"
         "module._log.error('%s is offline: %s', 'here', 'why')"

@@ -45,7 +45,7 @@ def parent(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def foreign(tmp_path: Path) -> Path:
-    """A folder as /etc: it has names that could be those of partitions."""
+    """A folder like /etc, with names that could be those of partitions."""
     folder = tmp_path / "etc"
     (folder / "dbus-1" / "system.d").mkdir(parents=True)
     (folder / "polkit-1").mkdir()
@@ -181,7 +181,7 @@ CODECS = ["codec.gzip", "codec.lz4", "codec.none", "crash.plain"]
         ("zzz", "there is no topic 'zzz'; there is codec.gzip, codec.lz4, codec.none, crash.plain"),
     ],
 )
-def test_an_unknown_topic_is_answered_with_those_that_may_be_meant(topic: str, sentence: str) -> None:
+def test_an_unknown_topic_is_answered_with_similar_names(topic: str, sentence: str) -> None:
     assert no_such_topic(topic, CODECS) == sentence
 
 

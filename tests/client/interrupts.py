@@ -58,7 +58,7 @@ class Interrupter:
 
 
 def _returns_to_clients(frame: FrameType) -> bool:
-    """Whether the value that a call returns gets lost on its way to the clients' code, not to a user's."""
+    """Whether a call returns to the clients' code, where an interrupt loses its value, not to a user."""
     caller = frame.f_back
     is_generator = bool(frame.f_code.co_flags & inspect.CO_GENERATOR)
     return not is_generator and caller is not None and caller.f_code.co_filename.startswith(_TRACED)

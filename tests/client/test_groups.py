@@ -69,7 +69,7 @@ def test_a_partition_is_taken_only_when_it_was_given_back(store: Store) -> None:
     assert events == [("+", partitions("t", 0, 1)), ("-", partitions("t", 1))]
 
 
-def test_who_does_not_poll_loses_its_partitions(store: Store) -> None:
+def test_a_member_that_does_not_poll_loses_its_partitions(store: Store) -> None:
     store.logs.create_topic("t", 2)
     slow = store.logs.consumer("t", group="g", max_poll_interval_ms=1000)
     polled(slow)

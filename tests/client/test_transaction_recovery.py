@@ -250,7 +250,7 @@ def lived(tmp_path: Path) -> Path:
 def test_after_a_power_loss_that_took_the_end_of_the_state(
     lived: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whatever end of `__transaction_state` is left: all clients work, also those of the id, and nothing hangs."""
+    """Whatever end of `__transaction_state` is left: all clients work, even those with the id, and nothing hangs."""
     state = next(path for path in lived.glob(STATES) if path.stat().st_size)
     table = walk(state.read_bytes()).table
     ends = (table["position"] + table["size"]).tolist()
@@ -312,7 +312,7 @@ def test_what_hangs_after_a_power_loss_is_aborted_in_time(lived: Path) -> None:
 
 
 def test_a_fenced_producer_hears_that_it_is(store: Store, bad_disk: Disk) -> None:
-    """Completing a decided transaction changes the epoch, and that fences no producer; another session does."""
+    """Completing a decided transaction changes the epoch without fencing its producer; only another session does."""
     producer = failed_commit(store)
     bad_disk.is_bad = False
     store.logs.producer(transactional_id="x")

@@ -255,7 +255,7 @@ class FaultFile:
         self._inode.synced = bytes(self._inode.content)
 
     def let_go(self, length: int) -> None:
-        assert self._inode.synced[:length] == self._inode.content[:length], f"{self._path}: let go before it is synced"
+        assert self._inode.synced[:length] == self._inode.content[:length], f"{self._path}: closed before it is synced"
 
     def skip_hole(self, position: int) -> int:
         return position
@@ -289,7 +289,7 @@ class FaultMapping:
         return memoryview(self._file.pread(self._size, 0))
 
     def write(self, data: bytes | bytearray, position: int) -> None:
-        assert position + len(data) <= self._size, "a mapping is not written behind its end"
+        assert position + len(data) <= self._size, "a mapping must not be written past its end"
         self._file.pwrite(data, position)
 
     def flush(self) -> None:

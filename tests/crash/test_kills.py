@@ -80,11 +80,11 @@ class Process:
                     seen = 0
 
     def wait_a_moment(self, seconds: float) -> None:
-        """Wait as long as nothing is reported."""
+        """Wait this long, or until something is reported."""
         self._has_output(seconds)
 
     def _has_output(self, seconds: float) -> bool:
-        poll = select.poll()  # which takes descriptors of any number
+        poll = select.poll()  # unlike select(), it accepts descriptors above 1023
         poll.register(self._output, select.POLLIN)
         return bool(poll.poll(seconds * 1000))
 

@@ -238,8 +238,8 @@ class Twins:
 
 
 def our_state(log: PartitionLog) -> State:
-    """Where the log starts among unstable records, Kafka takes the batch there for the first unstable offset: it may
-    begin before the start, or after it. We take the start."""
+    """Our state in Kafka's terms. If the log starts among unstable records, the first unstable offset is the start for
+    us; for Kafka it is the base offset of the batch there, which may be before the start, or after it."""
     start, unstable = log.log_start_offset, log.first_unstable_offset
     if unstable == start:
         unstable = max(log.locate(start).offset, start)
@@ -274,8 +274,8 @@ def their_state(log: Any) -> State:
 
 
 def files(folder: Path, *, trimmed: bool = False) -> dict[str, Any]:
-    """What the files say. Those of the last segment's indexes count when they are trimmed: before, Kafka leaves what
-    was cut off in them."""
+    """What the files say. The last segment's indexes count only once they are trimmed: until then, Kafka leaves in them
+    what was cut off."""
     found: dict[str, Any] = {}
     paths = sorted(folder.iterdir())
     active = max(path.stem for path in paths if path.suffix == ".log")

@@ -131,7 +131,7 @@ def test_attributes_of_a_record_are_never_read(kernels: SimpleNamespace) -> None
 
 
 def test_varints_need_not_be_minimal(kernels: SimpleNamespace) -> None:
-    """A fifth group has room for 35 bits: those above the 32nd are dropped, as in Kafka; so with the tenth of 64."""
+    """Five groups have room for 35 bits: those above the 32nd are dropped, as in Kafka. Ten and 64 are alike."""
     wide_one = b"\x82\x80\x80\x80\x70"  # 1, and bits above the 32nd
     widest_one = b"\x82" + b"\x80" * 8 + b"\x7e"
     body = (

@@ -257,7 +257,7 @@ def foreseen(kernels: SimpleNamespace, table: OffsetTable, data: bytes, verdict:
     return [int(fate) for fate in fates]
 
 
-def test_marks_tell_what_becomes_of_batches(kernels: SimpleNamespace) -> None:
+def test_marks_decide_about_whole_batches(kernels: SimpleNamespace) -> None:
     data = (
         batch(record(0, b"a") + record(1, b"b"), 2, base_offset=0, last_offset_delta=1)  # both come again later
         + batch(record(0, b"c") + record(1, b"a"), 2, base_offset=10, last_offset_delta=1)  # one of them

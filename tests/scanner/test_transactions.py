@@ -74,7 +74,7 @@ def test_an_open_transaction_holds_the_last_stable_offset_back(folder: Path) -> 
     assert [record.offset for record in octavo.scan(folder)] == list(range(20))
 
 
-def test_a_transaction_that_may_have_ended_in_damage_is_told(folder: Path) -> None:
+def test_a_transaction_that_may_have_ended_in_damage_is_reported(folder: Path) -> None:
     damaged = bytearray(commit(10, 1))
     damaged[-1] ^= 1
     write_segment(folder, 0, batch(0, 5), data(5, 1), bytes(damaged), batch(11, 5))
@@ -142,7 +142,7 @@ def test_a_damaged_snapshot_gives_way_to_an_older_one(folder: Path) -> None:
     assert [note.sentence.partition(":")[0] for note in found.notes] == ["skipped"]
 
 
-def test_a_damaged_index_is_told(folder: Path) -> None:
+def test_a_damaged_index_is_reported(folder: Path) -> None:
     write_segment(folder, 0, batch(0, 5))
     path(folder, 0, FileKind.TXN_INDEX).write_bytes(b"\x01" + bytes(33))
     scan = octavo.scan(folder, isolation_level="read_committed")

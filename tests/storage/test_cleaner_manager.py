@@ -107,7 +107,7 @@ def test_a_real_scheduler_cleans_and_closes_at_once(tmp_path: Path) -> None:
     assert offsets(tmp_path, "t") == list(range(25, 30))
 
 
-def test_a_log_that_cannot_be_cleaned_is_marked_and_stops_no_other(
+def test_a_log_that_cannot_be_cleaned_is_marked_and_does_not_stop_others(
     tmp_path: Path, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     with opened(tmp_path, world) as logs:
@@ -209,7 +209,7 @@ def test_a_close_ends_the_run(tmp_path: Path, world: World) -> None:
     assert len(offsets(tmp_path, "t")) == 30
 
 
-def test_paused_partitions_are_passed_over() -> None:
+def test_paused_partitions_are_skipped() -> None:
     states = CleanerStates()
     with states.paused([T0]), states.paused([T0, U0]):
         assert not states.begin(T0)
@@ -223,7 +223,7 @@ def test_paused_partitions_are_passed_over() -> None:
         assert not states.begin(T0)
 
 
-def test_a_run_that_an_interrupt_ended_holds_nobody_up() -> None:
+def test_a_run_that_an_interrupt_ended_does_not_block_others() -> None:
     """Its thread came back without reporting that the run is over."""
     states = CleanerStates()
     with ThreadPoolExecutor(1) as gone:

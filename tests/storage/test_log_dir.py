@@ -175,7 +175,7 @@ def test_a_deleted_topic_leaves_through_a_renamed_folder(tmp_path: Path) -> None
         assert not [name for name in names(tmp_path) if name.endswith("-delete")]
 
 
-def test_who_holds_the_log_of_a_deleted_topic_cannot_append(tmp_path: Path) -> None:
+def test_a_holder_of_a_deleted_topics_log_cannot_append(tmp_path: Path) -> None:
     with opened(tmp_path) as logs:
         logs.create_topic("t", 1)
         log = logs.log("t", 0)

@@ -24,7 +24,7 @@ INTERNAL = {
     "log.initial.task.delay.ms",
     "producer.id.expiration.check.interval.ms",
 }
-OF_THE_AUTHORIZER = {"super.users", "allow.everyone.if.no.acl.found"}  # a plugin's, which a broker passes on unseen
+OF_THE_AUTHORIZER = {"super.users", "allow.everyone.if.no.acl.found"}  # a plugin's: a broker passes them on unread
 
 
 def test_a_broker_config_that_nothing_reads_says_so() -> None:

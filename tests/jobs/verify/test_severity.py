@@ -60,7 +60,7 @@ def test_a_torn_end_is_a_problem_with_trimmed_indexes(folder: Path, tail: bytes,
 
 
 @pytest.mark.parametrize(("tail", "problem"), TAILS)
-def test_a_torn_end_is_a_problem_without_indexes_but_stops_no_scan(
+def test_a_torn_end_is_a_problem_without_indexes_but_does_not_stop_a_scan(
     folder: Path, tail: bytes, problem: FindingKind
 ) -> None:
     """A log alone, as in half a copy, does not show that a crash came. A scan still reads it."""

@@ -97,7 +97,7 @@ def test_order_version_and_length(folder: Path) -> None:
 
 
 def test_after_compaction_entries_stay_whose_batches_are_gone(folder: Path) -> None:
-    # The data of the aborted transactions is gone, one marker is, the other was emptied.
+    # The data of the aborted transactions is gone; so is one marker, and the other was emptied.
     emptied = empty_batch(read_header(marker(6, 1)))
     write_segment(folder, 0, data(1, 2), marker(3, 2, ControlType.COMMIT), data(5, 3), emptied)
     assert findings_of(folder) == []
@@ -258,7 +258,7 @@ def test_what_was_open_at_a_marker_is_found_as_by_looking_at_all_before_it(tmp_p
     assert {detail.partition("begun before the ")[2] for detail in details} == expected
 
 
-def test_of_a_damaged_index_so_many_findings_are_told_and_the_rest_is_counted(folder: Path) -> None:
+def test_findings_in_a_damaged_index_are_listed_up_to_a_limit_and_then_counted(folder: Path) -> None:
     """All entries overlap: looking at each pair of them would take minutes."""
     path(folder, 0, FileKind.TXN_INDEX).write_bytes(bytes(34 * 20_000))
     found = [line for line in findings_of(folder) if line.path.endswith(TXNINDEX)]

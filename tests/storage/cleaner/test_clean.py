@@ -271,7 +271,7 @@ def test_the_last_batch_and_a_producers_last_stay_without_records(tmp_path: Path
     assert shapes == [(0, 0, 0, 0), (3, 3, -1, 1), (4, 4, -1, 0)]
 
 
-def test_memory_for_no_key_is_refused() -> None:
+def test_memory_that_holds_no_key_is_refused() -> None:
     config = BrokerConfig.of({"log.cleaner.dedupe.buffer.size": 2 << 20, "log.cleaner.io.buffer.load.factor": 0.00001})
     with pytest.raises(ConfigError, match="holds no key"):
         MapLimits.of(config, bytes(16))

@@ -85,7 +85,7 @@ def test_nothing_is_dirty_after_the_last_run() -> None:
     assert (found.cleanable_bytes, found.ratio, found.clean_bytes) == (0, 0.0, 1000)
 
 
-def test_the_reasons_are_told() -> None:
+def test_the_reasons_are_reported() -> None:
     facts = log(*THREE, checkpoint=200, stable=250)
     config = LogConfig.of({"cleanup.policy": "compact"})
     found = cleanable_range(facts, config, NOW)
