@@ -175,7 +175,7 @@ def main() -> None:
     words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets (1.0: 1 GB each)")
     words.add_argument("--rounds", type=int, default=2)
     words.add_argument("--only", default="", help="jobs whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object a line")
+    words.add_argument("--json", action="store_true", help="one object per line")
     options = words.parse_args()
     root = log_directory(options.scale, D1, D2, D4)
     if not options.json:
