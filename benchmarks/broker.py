@@ -35,7 +35,7 @@ from octavo.format.protocol.apis import Api
 from octavo.format.record import Record
 
 KB = 1 << 10
-RECORDS = 500_000  # of confluent-kafka, end to end
+RECORDS = 500_000  # sent through confluent-kafka, end to end
 
 
 class Server(NamedTuple):

@@ -24,7 +24,7 @@ from octavo.client.log_dir import LogDir
 from octavo.format.arrow import to_arrow
 from octavo.kernels.layout import Column
 
-RECORDS = 1_000_000  # of 116 B: d1's
+RECORDS = 1_000_000  # 116 B each, like d1's
 QUOTED_A_CPU_SECOND = 560_000  # confluent-kafka's client alone
 TOPIC = "produced"
 Pairs = list[tuple[bytes, bytes]]

@@ -38,7 +38,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
         both.learn_ids(TOPICS)
         both.wait_for_coordinator()
         wait_for_coordinator(both.real)
-        both.ask(apis.FIND_COORDINATOR, 4, {"coordinatorKeys": ["g"]})  # which creates the topic, in our broker at once
+        both.ask(apis.FIND_COORDINATOR, 4, {"coordinatorKeys": ["g"]})  # creates the topic; our broker does so at once
         yield both.addresses
 
 

@@ -187,7 +187,7 @@ def test_produce(txn: Transaction, version: int) -> None:
     txn.produce(version, 0, 1)
     txn.produce(version, 0, 1)
     txn.end(5 if version >= 12 else 4, 0, commit=True)
-    txn.describe()  # which waits until it is complete
+    txn.describe()  # waits until the transaction is complete
     txn.produce(version, 0, 1, sequence=1)
     txn.produce(version, 1, 0, sequence=3)
     txn.produce(version, 1, 0, sequence=0)

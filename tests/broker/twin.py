@@ -44,11 +44,11 @@ class Twin:
 
     masked = frozenset(MASKED)
     unordered = frozenset(UNORDERED)
-    logs: octavo.LogDir  # of our broker, if `started` made it
+    logs: octavo.LogDir  # our broker's; set only by `started`
 
     def __init__(self, real: tuple[str, int], ours: tuple[str, int]) -> None:
         self._addresses = real, ours
-        self.user: str | None = None  # if given, logs in on every connection
+        self.user: str | None = None  # if set, this user logs in on every connection
         self._ids: list[dict[str, bytes | str]] = [{}, {}]
         self._answers: list[Row | None] = []
 

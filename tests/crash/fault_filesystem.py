@@ -54,7 +54,7 @@ class FaultFileSystem:
         self.synced_entries: dict[Path, Inode] = {}
         self.broken: set[Path] = set()
         self.locked: set[Path] = set()
-        self._folders: set[Path] = set()  # with files in them, now or once
+        self._folders: set[Path] = set()  # those that have or had files
         self._renamed: list[tuple[Path, Path]] = []  # folders whose parent has not been synced since
         self._renamed_files: list[tuple[Path, Path]] = []  # likewise, for files
 

@@ -181,7 +181,7 @@ class Driver:
 
     def delete_records(self) -> None:
         log = self.twins.ours
-        if log.log_start_offset <= log.high_watermark:  # it may lie before the start, in the batch that holds it
+        if log.log_start_offset <= log.high_watermark:  # the watermark may lie before the start, in the same batch
             self.twins.advance_log_start(self.draw.randint(log.log_start_offset, log.high_watermark))
 
     def roll(self) -> None:

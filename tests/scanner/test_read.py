@@ -205,7 +205,7 @@ class TestDamage:
         path(folder, 0, FileKind.OFFSET_INDEX).write_bytes(bytes(80))
         data = bytearray(log.read_bytes())
         data[3 * SIZE + 8 : 3 * SIZE + 12] = (int(batches * SIZE) - 12).to_bytes(4)
-        data[3 * SIZE + 17] ^= 1  # of its CRC
+        data[3 * SIZE + 17] ^= 1  # a bit of its CRC
         log.write_bytes(data)
         scan = octavo.scan(folder, on_damage="skip")
         assert [record.offset for record in scan] == [*range(30), *range(40, 100 if is_last else 105)]

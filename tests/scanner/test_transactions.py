@@ -136,7 +136,7 @@ def test_a_damaged_snapshot_gives_way_to_an_older_one(folder: Path) -> None:
     write_segment(folder, 0, data(0, 1), commit(5, 1), data(6, 2), closed=False)
     (folder / f"{6:020}.snapshot").write_bytes(producers({7: 1})[:-1])
     (folder / f"{5:020}.snapshot").write_bytes(producers({1: 0}))
-    (folder / f"{99:020}.snapshot").write_bytes(producers({1: 0}))  # of a log that was longer
+    (folder / f"{99:020}.snapshot").write_bytes(producers({1: 0}))  # left from when the log was longer
     found = transactions(folder)
     assert found.last_stable_offset == 6
     assert [note.sentence.partition(":")[0] for note in found.notes] == ["skipped"]

@@ -20,7 +20,7 @@ from tests.storage.batches import batch
 
 BATCHES = [batch(offset) for offset in range(40)]
 SIZE = len(BATCHES[0])
-BAD = range(10 * SIZE + 5, 12 * SIZE)  # of the batches at offsets 10 and 11
+BAD = range(10 * SIZE + 5, 12 * SIZE)  # the bad sector lies in the batches at offsets 10 and 11
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 LEAST_BATCHES = 4
 MOST_PARTITIONS = 4
 LOOK_SECONDS = 1
-MOST_LOOKS = 300  # at the streams, beyond those asked for
-MOST_SCANS = 10_000  # for gaps: the cleaner comes after some seconds, and a scan takes milliseconds
+MOST_LOOKS = 300  # at the streams, after the seconds asked for
+MOST_SCANS = 10_000  # in search of gaps: the cleaner comes after some seconds, a scan takes milliseconds
 Content = tuple[bytes | None, bytes | None]
 
 

@@ -17,7 +17,7 @@ from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, World
 
 A_YEAR_MS = 365 * 86_400_000
-SEVERAL_ROUNDS_MS = 900_000  # of retention and the cleaner
+SEVERAL_ROUNDS_MS = 900_000  # enough for several rounds of retention and the cleaner
 
 
 def files_of(root: Path) -> dict[str, int]:

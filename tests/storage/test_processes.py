@@ -66,7 +66,7 @@ def test_a_forked_child_cannot_use_its_parents_directory(tmp_path: Path) -> None
 def test_a_child_that_leaves_the_block_closes_nothing(tmp_path: Path) -> None:
     with LogManager(tmp_path, background=False) as logs:
         logs.create_topic("t", 1)
-        with logs.log("t", 0).lock:  # as a thread of the parent's might hold it just now
+        with logs.log("t", 0).lock:  # a thread of the parent may hold it when it forks
             assert in_child(logs.close) == "None"
         assert (tmp_path / LOCK).exists() and not (tmp_path / CLEAN_SHUTDOWN).exists()
         assert f"in use: process {os.getpid()} (" in second_owner(tmp_path)

@@ -249,7 +249,7 @@ def test_the_newest_snapshot_may_be_torn_after_a_crash(folder: Path, content: by
         (newest.name, INFO),
     ]
     older.unlink()
-    newest.write_bytes(bytes([0, 1, *range(4), 0, 0, 0, 0]))  # of its full length, but with a wrong CRC
+    newest.write_bytes(bytes([0, 1, *range(4), 0, 0, 0, 0]))  # complete, but with a wrong CRC
     assert [severity for *_, severity in shown(findings_of(folder.parent))] == [PROBLEM]
     newest.write_bytes(content)
     (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')

@@ -79,7 +79,7 @@ def test_a_wrong_entry(folder: Path, wrong: AbortedTxn) -> None:
 
 def test_a_missing_entry_would_hand_out_aborted_records(folder: Path) -> None:
     write_aborted(folder, ABORTED[:1])
-    (folder.parent / CLEAN_SHUTDOWN).touch()  # else a crash may have come after the last marker
+    (folder.parent / CLEAN_SHUTDOWN).touch()  # otherwise a crash may have followed the last marker
     assert shown(findings_of(folder)) == [(TXNINDEX, None, FindingKind.MISSING_ENTRY, Severity.PROBLEM)]
     path(folder, 0, FileKind.TXN_INDEX).unlink()
     assert [line[2] for line in shown(findings_of(folder))] == [FindingKind.MISSING_ENTRY] * 2
@@ -203,7 +203,7 @@ def test_a_producer_that_expired_between_two_transactions_has_no_coordinator_epo
     entry = ProducerEntry(1, 0, 0, 2, 0, 1000, -1, 2)
     write_snapshot(folder, 3, entry)
     assert findings_of(folder) == []
-    write_segment(folder, 3, marker(3, 1, ControlType.COMMIT))  # which brings the epoch of its coordinator
+    write_segment(folder, 3, marker(3, 1, ControlType.COMMIT))  # it has the coordinator's epoch
     write_snapshot(folder, 4, entry._replace(current_txn_first_offset=-1))
     assert shown(findings_of(folder)) == [(f"{4:020}.snapshot", 10, FindingKind.WRONG_STATE, Severity.PROBLEM)]
 
@@ -214,7 +214,7 @@ def test_a_producer_that_expired_before_a_marker_has_no_sequence(tmp_path: Path)
     entry = ProducerEntry(1, 0, -1, -1, 0, 1000, 0, -1)
     write_snapshot(folder, 3, entry)
     assert findings_of(folder) == []
-    write_segment(folder, 3, data(3, 1))  # which brings one
+    write_segment(folder, 3, data(3, 1))  # it has a sequence
     write_snapshot(folder, 4, entry._replace(current_txn_first_offset=3))
     assert shown(findings_of(folder)) == [(f"{4:020}.snapshot", 10, FindingKind.WRONG_STATE, Severity.PROBLEM)]
 
