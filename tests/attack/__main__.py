@@ -13,7 +13,7 @@ from tests.attack.campaign import run_series, series
 from tests.attack.scoreboard import scoreboard
 from tests.attack.tally import Tally
 
-# How many runs of each attack by default, which takes some minutes.
+# How often each attack runs by default; all of them take some minutes.
 COUNTS = {
     "kills": (50, "kill -9 of busy processes"),
     "power_losses": (50, "power losses at any operation, in memory"),

@@ -50,7 +50,7 @@ class Mutants:
             self._client = None
 
     def _mutant(self) -> bytes:
-        """Wrong values in the right form, or changed bytes: mostly of the body, sometimes of header and length too."""
+        """Wrong values in the right form, or changed bytes: mostly in the body, sometimes in header and length too."""
         frame, choice = self._random.choice(self._seeds), self._random.random()
         if choice < 0.4:
             return self._wild.any_frame()

@@ -61,7 +61,7 @@ class Served:
             assert self._process.stdout.readline().startswith("listening on "), self.errors.read_text()
 
     def end(self, number: signal.Signals) -> int:
-        """Send a signal and wait; the process's exit code."""
+        """Send a signal and wait; returns the process's exit code."""
         self._process.send_signal(number)
         return self._process.wait(_SECONDS)
 

@@ -26,7 +26,7 @@ def alter(client: RawClient, name: str, value: str | None, broker: str = "1") ->
     return int(answer["responses"][0]["errorCode"])
 
 
-def test_they_are_kept_and_count_over_what_is_given(tmp_path: Path) -> None:
+def test_they_are_kept_and_override_what_is_given(tmp_path: Path) -> None:
     given = {"log.retention.ms": 1000, "message.max.bytes": 5000}
     with octavo.LogDir(tmp_path / "logs", configs=given, create=True) as logs, Broker(logs) as broker:
         logs.create_topic("t")

@@ -26,7 +26,7 @@ TIRED = {"tired of v2": 32764, "tired of v1": 32765, "tired and fenced": 32765}
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TransactionalTwin]:
-    """Both over the same directory, which a real broker has made, with states that Octavo has written."""
+    """Both brokers, over copies of a directory that a real broker made and Octavo wrote states into."""
     folder = tmp_path_factory.mktemp("twin")
     real = KafkaBroker(folder / "kafka")
     real.start()

@@ -53,7 +53,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_json_is_a_line_a_record(logs: Path) -> None:
+def test_json_is_one_line_per_record(logs: Path) -> None:
     first, second, third = rows(logs, "--topic", "orders", "--partition", 0, "--max-messages", 3)
     assert first == {
         "topic": "orders", "partition": 0, "offset": 0, "timestamp": 1000, "timestampType": "CreateTime",

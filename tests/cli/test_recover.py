@@ -97,7 +97,7 @@ def test_all_is_as_the_broker_left_it_after_its_start_and_clean_stop(archive: st
     assert octavo("verify", str(ours)).exit == 0
 
 
-def test_what_was_cut_is_said(torn: Path) -> None:
+def test_what_was_cut_is_reported(torn: Path) -> None:
     run = octavo("recover", str(torn))
     assert (run.exit, run.stderr) == (0, "")
     summary = (

@@ -92,7 +92,7 @@ def test_only_an_index_is_wrong(log: Path) -> None:
     assert steps[1] == f"  octavo reindex --dry-run {log.parent.parent}  # which indexes can be rebuilt"
 
 
-def test_nothing_to_check_is_1(tmp_path: Path) -> None:
+def test_nothing_to_check_is_exit_code_1(tmp_path: Path) -> None:
     run = octavo("verify", str(tmp_path))
     assert run.exit == 1
     assert f"{tmp_path}: " in run.stderr

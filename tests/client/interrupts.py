@@ -72,7 +72,7 @@ def _is_block(path: str, line: int) -> bool:
 def interrupted(run: Callable[[], object], first: int = 0, stride: int = 1) -> Iterator[str | None]:
     """Run something again and again, each time interrupted at a later point, until it finishes.
 
-    After each run yields where it was interrupted, or None at the end.
+    Yields after each run where it was interrupted, or None at the end.
     """
     at = first
     while True:

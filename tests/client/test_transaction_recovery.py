@@ -1,4 +1,4 @@
-"""Decided transactions are completed before anything else of their id, and one id's trouble stops no other client."""
+"""Decided transactions are completed before anything else of their id; trouble with one id does not stop others."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_the_end_that_was_interrupted_can_be_called_again(store: Store, monkeypa
 
 
 def test_an_abort_that_fails_is_made_up_for(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the records of the aborted transaction would be part of the next one."""
+    """Otherwise the records of the aborted transaction would be part of the next one."""
     store.logs.create_topic("t", 2)
     producer = store.logs.producer(transactional_id="x")
     producer.begin_transaction()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-# As small compared with the tests' logs as a disk's pages are with real ones.
+# A page is as small beside a test's log as a disk's page is beside a real one.
 PAGE_BYTES = 64
 
 

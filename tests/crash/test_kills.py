@@ -142,7 +142,7 @@ def check_transactions(committed: Counter[str], acknowledged: Acknowledged) -> N
         producer_id, number, epoch, *_ = value.split(":")
         if int(producer_id) in TRANSACTIONAL:
             found[int(producer_id), int(number), int(epoch)] += 1
-    assert set(found.values()) <= {4}, "transactions of which a part is seen"
+    assert set(found.values()) <= {4}, "transactions that are seen in part"
     assert not [one for one in found if is_aborted(one[1])], "aborted transactions are seen"
     assert {one for one in acknowledged.ended if not is_aborted(one[1])} <= set(found), "commits are lost"
 

@@ -92,7 +92,7 @@ class Story:
                 assert consume(logs.log(topic, 0), level) == written.of(isolation), topic
 
     def produce(self) -> None:
-        """A real producer continues, also on the copies; and one with transactions."""
+        """A real producer continues, on the copies too, and so does a transactional one."""
         producer = Producer(self.jvm, self.servers, compression_type="gzip", linger_ms="5")
         for topic in self.written:
             self._note(topic, producer.send(topic, [(b"real", b"%d" % number) for number in range(5)]))

@@ -223,7 +223,7 @@ class Twins:
         assert mine == real, f"{isolation} from {offset}: ours {mine}, Kafka's {real}"
 
     def look_up(self, timestamp: int) -> None:
-        """By time, or with -3 the record of the largest; the log's own answer, before any isolation."""
+        """Look up a time, or with -3 the record with the largest one; isolation levels do not count yet."""
         found = self.theirs.fetchOffsetByTimestamp(timestamp, self._jvm.java.util.Optional.empty())
         answer = found.timestampAndOffsetOpt()
         real = (int(answer.get().timestamp), int(answer.get().offset)) if answer.isPresent() else None

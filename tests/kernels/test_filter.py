@@ -100,7 +100,7 @@ def test_log_append_time_is_that_of_all(kernels: SimpleNamespace) -> None:
     assert (header.base_timestamp, header.max_timestamp, records[0].timestamp) == (777, 777, 777)
 
 
-def test_a_batch_of_which_nothing_stays_goes(kernels: SimpleNamespace) -> None:
+def test_a_batch_with_nothing_left_goes(kernels: SimpleNamespace) -> None:
     done = filtered(kernels, LATER + batch(record(0, b"a", b"4"), 1, base_offset=30))
     assert (done.fates, offsets(done.data)) == ([Fate.GONE, Fate.WHOLE], [30])
 

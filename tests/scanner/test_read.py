@@ -339,7 +339,7 @@ class TestMemory:
 @pytest.mark.parametrize("fields", [{"lastOffsetDelta": -1}, {"lastOffsetDelta": -2}, {}], ids=str)
 @pytest.mark.parametrize("attributes", [0, 4])
 def test_a_negative_record_count_is_damage(folder: Path, fields: dict[str, int], attributes: int) -> None:
-    """Its CRC is right; Kafka's consumer fails at it, too."""
+    """Its CRC is right; Kafka's consumer fails on it, too."""
     log = write_segment(
         folder, 0, batch(0), crafted(batch(1), recordsCount=-1, attributes=attributes, **fields), batch(2)
     )

@@ -69,7 +69,7 @@ def test_what_is_marked_as_deleted_stays_until_upkeep_takes_it(tmp_path: Path) -
     assert not leaving.exists() and not segment.exists()
 
 
-def test_a_torn_tail_is_cut_with_a_word(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_torn_tail_is_cut_and_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     world = World()
     with opened(tmp_path, world) as logs:
         logs.create_topic("t", 1)

@@ -20,12 +20,12 @@ from tests.storage.forked import in_child
 from tests.storage.open_logs import offsets_read
 
 needs_open_file_locks = pytest.mark.skipif(
-    not hasattr(fcntl, "F_OFD_SETLK"), reason="this system has only locks that any close of the file gives up"
+    not hasattr(fcntl, "F_OFD_SETLK"), reason="this system has only POSIX locks, which any close of the file releases"
 )
 
 
 def second_owner(root: Path) -> str:
-    """What another process prints that opens the same directory."""
+    """What another process that opens the same directory prints."""
     program = "import sys, octavo; octavo.LogDir(sys.argv[1], background=False); print('got it')"
     run = subprocess.run([sys.executable, "-c", program, str(root)], capture_output=True, text=True, check=False)
     return run.stdout + run.stderr.strip().rpartition("\n")[2]

@@ -263,7 +263,7 @@ class TestFind:
         assert find("compression.type") is TOPIC_CONFIGS["compression.type"]
         assert find("log.flush.scheduler.interval.ms") is BROKER_CONFIGS["log.flush.scheduler.interval.ms"]
 
-    def test_an_empty_default_is_said(self) -> None:
+    def test_an_empty_default_is_shown_as_such(self) -> None:
         assert find("cordoned.log.dirs").default_text == "(empty)"
 
 

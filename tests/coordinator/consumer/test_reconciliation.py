@@ -25,7 +25,7 @@ class Client:
     is_local: bool
     instance_id: str | None
     epoch: int = 0
-    has_missed: bool = False  # an answer; then its next heartbeat says everything, and so does the answer
+    has_missed: bool = False  # an answer: its next heartbeat is then complete, and so is the reply
     owned: Owned = field(default_factory=set)
 
     def hear(self, answer: Row) -> None:

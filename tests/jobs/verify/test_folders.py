@@ -148,7 +148,7 @@ def test_one_segment_file_does_not_show_where_the_log_ends(logs: Path) -> None:
     ]
 
 
-def test_a_folder_without_a_log_of_which_a_checkpoint_knows(logs: Path) -> None:
+def test_a_folder_without_a_log_that_a_checkpoint_knows(logs: Path) -> None:
     (logs / "gone-0").mkdir()
     (logs / "new-0").mkdir()
     (logs / f"gone-1.{'0' * 32}-delete").mkdir()
@@ -264,7 +264,7 @@ def test_swapped_segments_are_verified(logs: Path) -> None:
 
 @pytest.mark.parametrize("renamed", [(FileKind.LOG,), (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX)])
 def test_a_crash_amid_the_renames_of_a_swap(logs: Path, renamed: tuple[FileKind, ...]) -> None:
-    """From `.cleaned` the log is renamed first and the indexes follow; to its own name likewise."""
+    """From `.cleaned` to `.swap`, and from there to its own name, the log is renamed first and the indexes follow."""
     folder = logs / "orders-0"
     write_segment(folder, 2, batch(2))
     for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):

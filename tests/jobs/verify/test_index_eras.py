@@ -76,7 +76,7 @@ class Writer:
             self.since += len(one.data)
 
     def close(self) -> None:
-        """The entry that the time index gets with one of the offset index, and when the segment is closed."""
+        """Add the time index entry that goes with an offset index entry, or with the closing of the segment."""
         if self.largest[0] > (self.times[-1][0] if self.times else -1):
             self.times.append(self.largest)
 

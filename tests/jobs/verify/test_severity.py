@@ -63,7 +63,7 @@ def test_a_torn_end_is_a_problem_with_trimmed_indexes(folder: Path, tail: bytes,
 def test_a_torn_end_is_a_problem_without_indexes_but_does_not_stop_a_scan(
     folder: Path, tail: bytes, problem: FindingKind
 ) -> None:
-    """A log alone, as in half a copy, does not show that a crash came. A scan still reads it."""
+    """A log alone, as in an incomplete copy, does not show that there was a crash. A scan still reads it."""
     write_segment(folder, 0, *BATCHES, closed=False, tail=tail)
     path(folder, 0, FileKind.OFFSET_INDEX).unlink()
     assert (LOG, SIZE, problem, INFO) in shown(findings_of(folder.parent))  # the time index does
@@ -200,7 +200,9 @@ def test_a_torn_end_after_what_was_not_flushed_is_info(folder: Path, tail: bytes
     points = folder.parent / "recovery-point-offset-checkpoint"
     points.write_text("0\n1\norders 0 8\n")
     assert [severity for *_, severity in shown(findings_of(folder.parent))] == [INFO]
-    points.write_text("0\n1\norders 0 10\n")  # all whole batches were flushed, then the crash came amid an append
+    points.write_text(
+        "0\n1\norders 0 10\n"
+    )  # all whole batches were flushed; the crash came during an append
     assert [severity for *_, severity in shown(findings_of(folder.parent))] == [INFO]
     points.unlink()
     assert [severity for *_, severity in shown(findings_of(folder.parent))] == [PROBLEM]

@@ -96,7 +96,7 @@ def test_order_version_and_length(folder: Path) -> None:
     assert shown(findings_of(folder)) == [(TXNINDEX, 68, FindingKind.PARTIAL_ENTRY, Severity.PROBLEM)]
 
 
-def test_after_compaction_entries_stay_whose_batches_are_gone(folder: Path) -> None:
+def test_entries_whose_batches_compaction_removed_stay(folder: Path) -> None:
     # The data of the aborted transactions is gone; so is one marker, and the other was emptied.
     emptied = empty_batch(read_header(marker(6, 1)))
     write_segment(folder, 0, data(1, 2), marker(3, 2, ControlType.COMMIT), data(5, 3), emptied)

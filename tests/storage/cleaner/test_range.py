@@ -27,7 +27,7 @@ def ranged(dirty: DirtyLog, now_ms: int = NOW, **configs: object) -> CleanableRa
     return cleanable_range(dirty, LogConfig.of(named), now_ms)
 
 
-def test_the_checkpoint_parts_clean_from_dirty() -> None:
+def test_the_checkpoint_separates_clean_from_dirty() -> None:
     # C8 C9
     found = ranged(log(*THREE, checkpoint=200))
     assert (found.first_dirty_offset, found.first_uncleanable_offset) == (200, 300)
