@@ -200,9 +200,7 @@ def test_a_torn_end_after_what_was_not_flushed_is_info(folder: Path, tail: bytes
     points = folder.parent / "recovery-point-offset-checkpoint"
     points.write_text("0\n1\norders 0 8\n")
     assert [severity for *_, severity in shown(findings_of(folder.parent))] == [INFO]
-    points.write_text(
-        "0\n1\norders 0 10\n"
-    )  # all whole batches were flushed; the crash came during an append
+    points.write_text("0\n1\norders 0 10\n")  # all whole batches were flushed; the crash came during an append
     assert [severity for *_, severity in shown(findings_of(folder.parent))] == [INFO]
     points.unlink()
     assert [severity for *_, severity in shown(findings_of(folder.parent))] == [PROBLEM]
