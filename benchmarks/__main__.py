@@ -15,7 +15,7 @@ def main() -> None:
     words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets (1.0: up to 1 GB each)")
     words.add_argument("--rounds", type=int, default=3)
     words.add_argument("--only", default="", help="jobs whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object a line")
+    words.add_argument("--json", action="store_true", help="one object per line")
     options = words.parse_args()
     if not options.json:
         state = f"compiled, CRC-32C by {kernels.crc32c_implementation()}" if kernels.COMPILED else "plain Python"

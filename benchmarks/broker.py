@@ -35,7 +35,7 @@ from octavo.format.protocol.apis import Api
 from octavo.format.record import Record
 
 KB = 1 << 10
-RECORDS = 500_000  # of confluent-kafka, end to end
+RECORDS = 500_000  # sent through confluent-kafka, end to end
 
 
 class Server(NamedTuple):
@@ -73,7 +73,7 @@ def our_broker(*options: str) -> Iterator[Server]:
 
 
 def batch_of(size: int) -> bytes:
-    """One batch of about this size, with records of 1 KB at most; of now, or retention would soon delete it."""
+    """One batch of about this size, of records of 1 KB at most; stamped now, or retention would soon delete it."""
     now_ms = int(time.time() * 1000)
     value = bytes(min(size - 100, KB))
     records = [Record(number, now_ms, None, value) for number in range(max(1, size // (KB + 10)))]
@@ -145,7 +145,7 @@ def raw_jobs(ours: Server, real: Server, scale: float) -> Iterator[Versus]:
 
 
 def confluent(server: Server, topic: str, count: int) -> None:
-    """Produce and consume again, as fast as librdkafka goes."""
+    """Produce records and consume them, as fast as librdkafka can."""
     from confluent_kafka import Consumer, Producer, TopicPartition
 
     servers = {"bootstrap.servers": f"{server.address[0]}:{server.address[1]}"}

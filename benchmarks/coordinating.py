@@ -68,10 +68,10 @@ def transaction_job(ours: Server, real: Server, scale: float) -> Versus:
 
 
 def steady_figures(scale: float) -> Iterator[tuple[str, float, float]]:
-    """What groups in which nothing happens take of a core, with the limit."""
+    """The share of a core that idle groups take, with its limit."""
     groups = int(GROUPS * scale)
     for name, join, seconds in (("classic", classic_members, 3.0), ("consumer", consumer_members, 5.0)):
-        # Time for all members of a classic group to join, and none between two assignments of a consumer group.
+        # Long enough for all members of a classic group to join; no pause between two assignments of a consumer group.
         with our_broker("--config", f"{_DELAY}=2000", "--config", f"{_INTERVAL}=0") as server:
             create(server, "steady")
             share = steady_share(server, join(server, "steady", groups, MEMBERS), seconds)

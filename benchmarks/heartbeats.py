@@ -27,7 +27,7 @@ class Member:
         self.client = RawClient(server.address)
 
     def told(self, api: Api, version: int) -> Row:
-        """The answer to what was sent before."""
+        """The answer to the last request."""
         frame = self.client.receive()
         assert frame is not None, "the broker closed the connection"
         answer = self.client.read(api, version, frame)
@@ -103,7 +103,7 @@ def steady_share(server: Server, members: list[Member], seconds: float) -> float
 
 
 def _paced(members: list[Member], seconds: float) -> Iterator[list[Member]]:
-    """All members in equal portions over the time."""
+    """All members, in equal portions spread over the time."""
     started, done = time.perf_counter(), 0
     while done < len(members):
         time.sleep(_TICK_SECONDS)

@@ -27,7 +27,7 @@ JOBS = {
     "sink, 116 B rows": ("Spark: write a topic", "Spark's Kafka sink"),
 }
 WIDTH, ROW, TOP, LEFT, RIGHT = 860, 26, 62, 400, 70
-LEAST, MOST = 0.5, 100.0  # of the axis, in times
+LEAST, MOST = 0.5, 100.0  # the ends of the axis: how many times as fast
 TICKS = (0.5, 1, 2, 5, 10, 20, 50, 100)
 STYLE = (
     "text{font:13px sans-serif;fill:#222}.peer,.note{fill:#666;font-size:11px}.title{font-size:15px;font-weight:bold}"

@@ -24,7 +24,7 @@ from octavo.client.log_dir import LogDir
 from octavo.format.arrow import to_arrow
 from octavo.kernels.layout import Column
 
-RECORDS = 1_000_000  # of 116 B: d1's
+RECORDS = 1_000_000  # 116 B each, like d1's
 QUOTED_A_CPU_SECOND = 560_000  # confluent-kafka's client alone
 TOPIC = "produced"
 Pairs = list[tuple[bytes, bytes]]
@@ -102,7 +102,7 @@ def main() -> None:
     words.add_argument("--scale", type=float, default=0.5, help="share of a million records")
     words.add_argument("--rounds", type=int, default=2)
     words.add_argument("--only", default="", help="jobs whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object a line")
+    words.add_argument("--json", action="store_true", help="one object per line")
     options = words.parse_args()
     if not options.json:
         print(f"\n{'job':38} {'ours, s':>8} {'peer (* quoted)':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")

@@ -30,7 +30,7 @@ from octavo.jobs.export import ExportRequest
 from octavo.system.runner import ThreadRunner
 
 OCTAVO = str(Path(sys.executable).with_name("octavo"))
-FIRST_BATCH_BYTES = 16188  # of d1
+FIRST_BATCH_BYTES = 16188  # in d1
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def walk_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
     """Batches and their CRCs without the records, which is what dump-log does by default."""
     tiny = kafka.tiny_log(root / "tiny-0", root / "d1-0" / f"{0:020}.log", FIRST_BATCH_BYTES)
     start = cache(partial(best_cpu, tool("start", kafka.dump_log("--files", tiny))))
-    bytes_a_second, batches_a_second = 0.98e9, 0.31e6  # of the peer, as quoted
+    bytes_a_second, batches_a_second = 0.98e9, 0.31e6  # the peer's, as measured earlier
     for data, gate in ((D1, 4.0), (D4, 40.0)):
         log = root / f"{data.name}-0" / f"{0:020}.log"
         quoted = log.stat().st_size / bytes_a_second if data is D1 else data.rows(scale) / batches_a_second
@@ -175,7 +175,7 @@ def main() -> None:
     words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets (1.0: 1 GB each)")
     words.add_argument("--rounds", type=int, default=2)
     words.add_argument("--only", default="", help="jobs whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object a line")
+    words.add_argument("--json", action="store_true", help="one object per line")
     options = words.parse_args()
     root = log_directory(options.scale, D1, D2, D4)
     if not options.json:

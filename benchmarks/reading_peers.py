@@ -61,7 +61,7 @@ class Peers:
         return Contender("kafka-get-offsets", ask if kafka.is_here() else nothing, clocks.children)
 
     def spark_to_parquet(self, data: DataSet) -> Contender:
-        """Spark's Kafka source into Spark's Parquet files, with the columns and the codec of their defaults."""
+        """Spark's Kafka source into Spark's Parquet files, with the default columns and codec of both."""
         name = "Spark, Kafka to Parquet"
         if not kafka.is_here() or not _has_spark():
             return Contender(name, nothing)

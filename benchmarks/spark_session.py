@@ -19,7 +19,7 @@ from benchmarks import clocks
 
 
 def session() -> SparkSession:
-    """local[2]; with Spark's Kafka source if `make kafka` has fetched it."""
+    """A session on local[2], with Spark's Kafka source if `make kafka` has fetched it."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.memory", "2g").config("spark.ui.showConsoleProgress", "false")

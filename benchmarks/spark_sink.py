@@ -62,7 +62,7 @@ def rows_of_116_bytes(spark: SparkSession, rows: int) -> DataFrame:
 
 
 def compare(spark: SparkSession, servers: str | None, broker: clocks.Clock, terms: argparse.Namespace) -> None:
-    """Run all sinks in turns, in one session; Octavo's into new directories, Kafka's after what the broker has."""
+    """Run all sinks in turns, in one session; Octavo's into new directories, Kafka's into the same topic each time."""
     rows, clock = int(ROWS * terms.scale), cpu_of(spark)
     frame = rows_of_116_bytes(spark, rows)
     folder = Path(tempfile.mkdtemp(prefix="octavo-sink-"))
@@ -118,7 +118,7 @@ def main() -> None:
     words.add_argument("--scale", type=float, default=0.5, help="share of 8 million rows")
     words.add_argument("--rounds", type=int, default=3)
     words.add_argument("--only", default="", help="sinks of ours whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object a line")
+    words.add_argument("--json", action="store_true", help="one object per line")
     options = words.parse_args()
     with new_broker(TOPIC, PARTITIONS) as broker:
         spark = session()

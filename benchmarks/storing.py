@@ -134,7 +134,7 @@ def main() -> None:
     words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets")
     words.add_argument("--rounds", type=int, default=3)
     words.add_argument("--only", default="", help="jobs whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object a line")
+    words.add_argument("--json", action="store_true", help="one object per line")
     options = words.parse_args()
     if not options.json:
         print(f"\n{'job':38} {'ours, s':>8} {'peer (* quoted)':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")

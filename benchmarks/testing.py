@@ -1,4 +1,4 @@
-"""The broker for tests: `python -m benchmarks.testing [--rounds N] [--only TEXT]`; wall time, beside a limit."""
+"""The broker for tests: `python -m benchmarks.testing [--rounds N] [--only TEXT]`; wall time, compared with a limit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def start(path: Path) -> float:
 
 
 def slate(path: Path) -> float:
-    """From the end of one test to the begin of the next, as the fixture does it."""
+    """From the end of one test to the beginning of the next, as the fixture does it."""
     kafka = used(Kafka(path=path / "last"))
     kafka.is_temporary = True
     started = time.perf_counter()
@@ -101,7 +101,7 @@ def main() -> None:
     words.add_argument("--scale", type=float, default=1.0, help="not used")
     words.add_argument("--rounds", type=int, default=10)
     words.add_argument("--only", default="", help="jobs whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object a line")
+    words.add_argument("--json", action="store_true", help="one object per line")
     options = words.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     if not options.json:

@@ -3,8 +3,8 @@
     python compat/judge.py SUITE octavo|kafka RESULTS     print a suite's line, and what got worse
     python compat/judge.py table [CACHE]                  print one line per suite, from their last results
 
-`tests.kafka` lists what a real 4.3.1 passes, `tests.allow` what Octavo passes too: a test on it that does not pass is
-an error. Tests that pass for the first time are added to it with COMPAT_GROW=1; none is ever removed.
+`tests.kafka` lists what a real 4.3.1 passes, `tests.allow` what Octavo passes too: if a test of the latter does not
+pass, that is an error. COMPAT_GROW=1 adds tests that pass for the first time; none is ever removed.
 """
 
 from __future__ import annotations

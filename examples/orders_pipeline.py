@@ -1,6 +1,6 @@
 """The main job from end to end, without a broker: orders are produced, aggregated by Spark, compacted and looked at.
 
-1. Producers write the topic `orders`: keys, headers, several codecs, transactions of which some are aborted.
+1. Producers write the topic `orders`: keys, headers, several codecs, transactions, some of which are aborted.
 2. A Structured Streaming query reads the committed orders, sums them up by product and minute, and writes the sums to
    the topic `totals`, each exactly once.
 3. The cleaner keeps the latest sum of each product, and the commands look at the result: counts, a lookup by time, a

@@ -1,6 +1,6 @@
 """Rebuild five records that were published with the size and checksum a broker gave them, and compare.
 
-Texts about how Kafka stores messages show what brokers wrote in an experiment: single records, and three records in one
+Texts about how Kafka stores messages show what brokers wrote in an experiment: single records and three records in one
 batch (format v2, Kafka 1.0), and one message in format v0 (Kafka 0.8.2). Octavo encodes the same records: if size and
 CRC agree with the published figures, every byte under the checksum does. The bytes are shown, and written as segment
 files to the folder given as argument (default: build/demo). Exit code 1 if a figure differs.

@@ -12,8 +12,8 @@ OCTAVO_SANITIZE=address,undefined .venv/bin/python -W ignore setup.py --quiet \
     build --build-lib "$build" --build-temp "$build-objects" 2>"$build.log" || { cat "$build.log" >&2; exit 1; }
 
 # The interpreter itself is not instrumented: the runtime must be loaded before it, and so must the C++ library
-# that the runtime wraps. Python leaves memory to the system at its end, which is no leak of ours, and a test asks for
-# more memory than there is.
+# that the runtime wraps. Python leaves memory to the system when it ends, which is not a leak of ours, and one test asks
+# for more memory than there is.
 export LD_PRELOAD="$("$cc" -print-file-name=libasan.so) $("$cc" -print-file-name=libstdc++.so)"
 # pytest holds back what a test prints, and loses it when the process dies: reports go to files, shown at the end.
 reports=$PWD/$build.report
@@ -22,7 +22,7 @@ show_reports() { cat "$reports".* >&2 2>/dev/null || true; }
 trap show_reports EXIT
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:log_path=$reports
 export UBSAN_OPTIONS=print_stacktrace=1:log_path=$reports
-# Else small objects lie in pools of Python's, where the sanitizer does not see an access beyond their end.
+# Otherwise small objects lie in Python's pools, where the sanitizer does not see an access beyond their end.
 export PYTHONMALLOC=malloc
 export PYTHONPATH=$PWD/$build
 .venv/bin/python -c "

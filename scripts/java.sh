@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# See that a Java runtime of version 17 or later is there: Spark and the tests against Kafka's own classes need one.
-# Root on Debian gets one from the distribution's packages. Without any the rest of octavo works all the same.
+# Make sure that there is a Java runtime of version 17 or later, which Spark and the tests against Kafka's own classes
+# need. Root on Debian gets one from the distribution's packages. Everything else works without one.
 set -euo pipefail
 
 works() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compile the kernels in place, as far as their sources changed; without a compiler leave none, and say so.
+# Compile in place the kernels whose sources changed; without a compiler, remove all of them and say so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kernels=src/octavo/kernels/compiled
@@ -18,5 +18,5 @@ if ! .venv/bin/python -W ignore setup.py --quiet build_ext --inplace >"$log" 2>&
 fi
 if grep -q 'no working C compiler' "$log"; then
     rm -f "$kernels"/*.so
-    echo "No C compiler works here (${CC:-cc}): octavo runs on its plain-Python kernels, the same results but slower."
+    echo "No C compiler works here (${CC:-cc}): octavo runs on its plain-Python kernels, with the same results but slower."
 fi

@@ -17,7 +17,7 @@ for minor in sorted((int(minor) for minor in allowed if minor.isdigit()), revers
 END
 }
 
-# A name may be there without an interpreter behind it, as pyenv's are.
+# A command may exist without an interpreter behind it, like pyenv's shims.
 works() { "$1" -c "import ensurepip, sys, venv; sys.exit(sys.version.startswith('$2.') is False)" >/dev/null 2>&1; }
 
 for version in $(newer_versions); do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Build what a release uploads, an sdist and a wheel, into dist/; check both, and try them in empty environments:
-# on the Python of .venv and the newest one that is here, the wheel and a build without a compiler, without Spark and with it.
+# on the Python of .venv and on the newest one here, the wheel and a build without a compiler, with and without Spark.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset PYTHONPATH

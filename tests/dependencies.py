@@ -1,4 +1,4 @@
-"""The libraries that take long to load, which a start must not import."""
+"""Libraries that take long to load, and must not be imported at start-up."""
 
 from __future__ import annotations
 

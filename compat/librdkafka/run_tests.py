@@ -1,4 +1,4 @@
-"""Runs each of librdkafka's tests in a process of its own, and prints a line of `results.tsv` per test.
+"""Runs each of librdkafka's tests in a process of its own, and prints one line of `results.tsv` per test.
 
     python run_tests.py TESTS-FOLDER OUTPUT-FOLDER [--leave-out NUMBERS] [NUMBER...]
 
@@ -20,7 +20,7 @@ from pathlib import Path
 
 SECONDS = int(os.environ.get("COMPAT_SECONDS", "900"))
 JOBS = int(os.environ.get("COMPAT_JOBS", "4"))
-OPTIONS = ("-p1", "-L")  # one test per process, none that needs no broker
+OPTIONS = ("-p1", "-L")  # one test per process; only those that need a broker
 _ROW = re.compile(r"^\| *(\d{4}_\w+) *\| *(\w+) *\| *[\d.]+s *\|", re.MULTILINE)
 _PASSED = re.compile(r"=+ Test (\d{4}_\w+) PASSED =+")
 _FAILURE = re.compile(r'### Test "(\d{4}_\w+)')

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Kafka 4.3.1's command-line tools: a line per command, with the exit code and the answer that are expected.
+# Kafka 4.3.1's command-line tools: one line per command, with the expected exit code and answer.
 cd "$(dirname "$0")" && . ../lib.sh
 need java
 [[ -d $kafka_jars ]] || "$root/scripts/kafka.sh"

@@ -13,7 +13,7 @@ from tests.attack.campaign import run_series, series
 from tests.attack.scoreboard import scoreboard
 from tests.attack.tally import Tally
 
-# How many runs of each attack by default, which takes some minutes.
+# How often each attack runs by default; all of them take some minutes.
 COUNTS = {
     "kills": (50, "kill -9 of busy processes"),
     "power_losses": (50, "power losses at any operation, in memory"),
@@ -48,7 +48,7 @@ def main() -> int:
         print(finding, end="\n\n")
     print(scoreboard(tally, skipped, options.seed, time.monotonic() - start))
     if tally.findings:
-        print(f"what was found is in {options.evidence}", file=sys.stderr)
+        print(f"the evidence is in {options.evidence}", file=sys.stderr)
     return 1 if tally.findings else 0
 
 
@@ -56,8 +56,10 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__)
     for name, (count, meaning) in COUNTS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=count, metavar="N", help=meaning)
-    parser.add_argument("--only", nargs="+", choices=COUNTS, help="only these, none of the others")
-    parser.add_argument("--seed", type=int, default=0, help="what all is chosen by; the n-th attack has seed + n")
+    parser.add_argument("--only", nargs="+", choices=COUNTS, help="run only these attacks")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="decides every random choice; the n-th attack uses seed + n"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="how many attacks run at a time")
     parser.add_argument("--evidence", type=Path, default=Path("build/attack"), help="where findings are kept")
     return parser.parse_args()

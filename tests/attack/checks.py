@@ -17,7 +17,7 @@ from octavo.system.runner import InlineRunner
 from tests.attack.journal import Place, Promises, TopicState
 from tests.attack.works import TRANSACTIONAL_IDS
 
-_MOST = 3  # findings of one kind that are listed one by one
+_MOST = 3  # how many findings of one kind are listed one by one
 _COLUMNS = ("partition", "offset", "key", "value")
 
 
@@ -149,12 +149,12 @@ def found_topics(logs: LogDir) -> dict[str, TopicState]:
 
 
 def check_topics(logs: LogDir, promised: Promises) -> Iterator[str]:
-    """A topic must be as the last change left it, or as a change that did not return wanted it."""
+    """A topic must be as the last change left it, or as an unfinished one would have left it."""
     found = found_topics(logs)
     for topic in {*promised.topics, *promised.wishes, *found}:
         allowed = [promised.topics.get(topic), *promised.wishes.get(topic, ())]
         there = found.get(topic)
-        # One change may have finished and another not: each part is as one of them wanted it.
+        # One change may have finished and another not: each part is as one of them would leave it.
         columns = zip(*(state for state in allowed if state is not None), strict=True)
         is_allowed = there in allowed or (
             there and all(one in column for one, column in zip(there, columns, strict=True))

@@ -61,7 +61,7 @@ def attack(seed: int, folder: Path, cases: int = 50) -> Tally:
 
 
 def _serve(seed: int, first: int, cases: int, folder: Path, sending: Connection) -> None:
-    """Run cases, each with a time limit; the memory that a length field asks for is not available."""
+    """Run cases with limits on time and memory, so that a false length field fails instead of filling the machine."""
     base = folder / "base"
     if not base.exists():
         make_base(base)

@@ -26,7 +26,7 @@ from tests.attack.works import all_works
 from tests.attack.worlds import Complaints, make_topics, opened
 
 INTERRUPTS_OF_ONE_DIRECTORY = 25
-MOST_REFUSALS = 3  # in a row: then a work has not recovered
+MOST_REFUSALS = 3  # this many in a row mean that a work has not recovered
 CLOSE_SECONDS = 20
 _LIBRARY = str(Path(octavo.__file__).parent)
 

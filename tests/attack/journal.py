@@ -61,7 +61,7 @@ class Promises:
     dying: set[str] = field(default_factory=set)  # keys for which a tombstone may have been sent since
     trimmed: int = 0  # the latest possible start of `retained`
     topics: dict[str, TopicState] = field(default_factory=dict)
-    wishes: dict[str, list[TopicState]] = field(default_factory=dict)  # what changes that did not return wanted
+    wishes: dict[str, list[TopicState]] = field(default_factory=dict)  # what unfinished changes were to lead to
     errors: list[str] = field(default_factory=list)
 
     @classmethod

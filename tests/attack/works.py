@@ -86,7 +86,7 @@ class Transact(Producing):
         return {"transactional_id": self._id}
 
     def can_go_on(self, producer: Producer) -> bool:
-        """Whether to keep the producer: like programs do, one whose last transaction failed is replaced."""
+        """Whether to keep the producer: as in real programs, one whose last transaction failed is replaced."""
         return not self._is_in_doubt and super().can_go_on(producer)
 
 

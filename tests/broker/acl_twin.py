@@ -1,4 +1,4 @@
-"""ACLs at a real Kafka 4.3.1 with its authorizer, and at ours."""
+"""ACLs on a real Kafka 4.3.1 with its authorizer, and on ours."""
 
 from __future__ import annotations
 

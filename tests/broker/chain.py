@@ -31,7 +31,7 @@ _GROUP, _CHECKERS = "chain", "check"
 _SECONDS = 30.0
 _IMPATIENT_SECONDS = 5.0  # librdkafka may wait this long for an answer that died with a broker
 # When librdkafka has lost all brokers it makes new objects for them ("rebootstrap"), but its cache of coordinators
-# keeps the old ones: send_offsets_to_transaction then waits for ever, with Kafka's broker as with ours (its issues 5511
+# keeps the old ones: send_offsets_to_transaction then waits forever, with Kafka's broker as with ours (its issues 5511
 # and 5456). Without that strategy it connects again.
 _SETTINGS: Servers = {
     "metadata.recovery.strategy": "none",
@@ -123,9 +123,10 @@ class Chain:
                     producer.poll(0.005)
                 assert producer.flush(_SECONDS * 2) == 0
             except KafkaException as error:
-                # A recovered log knows the last batch of a producer only, as Kafka's: if it has the one before too, and
-                # that is sent again, it is out of order, and librdkafka gives up. Nothing is sent twice.
-                if not error.args[0].fatal() and error.args[0].code() != KafkaError._FATAL:  # of poll, of produce
+                # Like Kafka's, a recovered log knows only the last batch of each producer. If librdkafka repeats the
+                # one before it, which is in the log too, it is out of sequence: that is fatal, and a new producer
+                # takes over. It does not send the old records again, so nothing is written twice.
+                if not error.args[0].fatal() and error.args[0].code() != KafkaError._FATAL:  # from poll; from produce
                     raise
 
     def _consumer(self, group: str) -> Consumer:

@@ -41,7 +41,7 @@ def group_twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GroupTwin]:
 
 @pytest.fixture
 def group(group_twin: GroupTwin) -> Group:
-    """A group of this test's own."""
+    """A group that no other test uses."""
     return Group(group_twin)
 
 

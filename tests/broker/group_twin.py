@@ -1,4 +1,4 @@
-"""Consumer groups at a real Kafka 4.3.1 and at ours."""
+"""Consumer groups on a real Kafka 4.3.1 and on ours."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GroupTwin(Twin):
 
 
 class Group:
-    """A new group at both brokers."""
+    """A new group on both brokers."""
 
     def __init__(self, twin: GroupTwin) -> None:
         self._twin = twin

@@ -9,7 +9,7 @@ SECONDS = 20.0
 
 
 def produce(servers: Servers, topic: str, values: list[bytes], **configs: object) -> list[tuple[int, int]]:
-    """Where each record is, as acknowledged by the broker."""
+    """Produce values; returns where each one is, as acknowledged by the broker."""
     places: dict[bytes, tuple[int, int]] = {}
 
     def delivered(error: KafkaError | None, message: Message) -> None:

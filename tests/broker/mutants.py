@@ -18,7 +18,7 @@ from tests.fuzz.mutations import mutated
 _LENGTH = struct.Struct(">i")
 _PROBE_ID = 0x7ABCDEF0
 _PROBE = request_frame(API_VERSIONS, 0, encode(API_VERSIONS.request, 0, {}), correlation_id=_PROBE_ID)
-_WAIT_SECONDS = 0.05  # an answer that takes longer may rightly wait for records or members
+_WAIT_SECONDS = 0.05  # a request that takes longer may rightly be waiting for records or members
 _SEEDS_OF_EACH = 4
 
 
@@ -50,7 +50,7 @@ class Mutants:
             self._client = None
 
     def _mutant(self) -> bytes:
-        """Wrong values in the right form, or changed bytes: mostly of the body, sometimes of header and length too."""
+        """Wrong values in the right form, or changed bytes: mostly in the body, sometimes in header and length too."""
         frame, choice = self._random.choice(self._seeds), self._random.random()
         if choice < 0.4:
             return self._wild.any_frame()

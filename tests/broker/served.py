@@ -16,7 +16,7 @@ _SECONDS = 60.0
 
 
 class Served:
-    """It always listens on the same ports, one per protocol."""
+    """The process can be killed and started again: it always listens on the same ports, one per protocol."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Served:
             assert self._process.stdout.readline().startswith("listening on "), self.errors.read_text()
 
     def end(self, number: signal.Signals) -> int:
-        """Send a signal and wait; the process's exit code."""
+        """Send a signal and wait; returns the process's exit code."""
         self._process.send_signal(number)
         return self._process.wait(_SECONDS)
 

@@ -20,12 +20,12 @@ QUIET_SECONDS = 0.1
 _MOST_SECONDS = 15.0
 
 Memory = dict[str, Any]
-"""What one broker has told the actors: ids, generations, epochs, by a name that is the same for both brokers."""
+"""What one broker has said to the actors: ids, generations, epochs, by a name that is the same for both brokers."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A request: its body is made from what the broker has told so far, and its answer may add to that."""
+    """A request: its body is made from what the broker has said so far, and its answer may add to that."""
 
     actor: str
     api: Api
@@ -54,7 +54,7 @@ class _Side:
 
     def receive(self) -> dict[str, Any]:
         """The answers that have arrived, by actor; None stands for a closed connection."""
-        poll = select.poll()  # which takes descriptors of any number
+        poll = select.poll()  # unlike select(), it accepts descriptors above 1023
         actors = {self.clients[actor].socket.fileno(): actor for actor in self.waiting}
         for descriptor in actors:
             poll.register(descriptor, select.POLLIN)

@@ -1,4 +1,4 @@
-"""Configs of the broker that clients change while it runs: they are kept, and what they decide changes at once."""
+"""Broker configs that clients change while the broker runs are kept, and take effect at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def alter(client: RawClient, name: str, value: str | None, broker: str = "1") ->
     return int(answer["responses"][0]["errorCode"])
 
 
-def test_they_are_kept_and_count_over_what_is_given(tmp_path: Path) -> None:
+def test_they_are_kept_and_override_what_is_given(tmp_path: Path) -> None:
     given = {"log.retention.ms": 1000, "message.max.bytes": 5000}
     with octavo.LogDir(tmp_path / "logs", configs=given, create=True) as logs, Broker(logs) as broker:
         logs.create_topic("t")

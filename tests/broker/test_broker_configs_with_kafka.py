@@ -1,4 +1,4 @@
-"""Configs of the broker that are changed while it runs: the same requests to a real Kafka 4.3.1 and to ours."""
+"""Broker configs that are changed while the broker runs: the same requests to a real Kafka 4.3.1 and to ours."""
 
 from __future__ import annotations
 

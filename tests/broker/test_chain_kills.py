@@ -1,5 +1,6 @@
 """kill -9 under groups, transactions and a chain of both. The anomalies are those that Jepsen's tests of Kafka look
-for: lost and doubled records, aborted reads, polls and offsets that go back, records at one offset, a stuck group."""
+for: lost and duplicated records, aborted reads, polls and offsets that go back, two records at one offset, a stuck
+group."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def test_chain(tmp_path: Path, protocol: str) -> None:
     served.end(signal.SIGTERM)
     seen = chain.seen
     commits = sum(len(set(offsets)) for offsets in seen.committed.values())
-    print(f"{KILLS} kills: {len(seen.acknowledged)} acknowledged, {made} made of them, {commits} commits seen")
+    print(f"{KILLS} kills: {len(seen.acknowledged)} acknowledged, {made} copied, {commits} commits seen")
     assert not seen.failures
     judge(tmp_path / "logs", seen)
 

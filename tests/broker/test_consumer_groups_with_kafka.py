@@ -82,7 +82,7 @@ def test_expressions(group: Group) -> None:
 
 
 def test_bad_expressions(group: Group, group_twin: GroupTwin, monkeypatch: pytest.MonkeyPatch) -> None:
-    """RE2 describes them in other words than RE2/J."""
+    """RE2 words its errors differently from RE2/J."""
     monkeypatch.setattr(group_twin, "masked", group_twin.masked | {"errorMessage"})
     for regex in ("(", "a**", "(?=a)", "[z-a]"):
         answer = group.join("m3", subscribedTopicRegex=regex, subscribedTopicNames=None)

@@ -78,7 +78,7 @@ class Reading:
             self.turn(*consumers)
             if done():
                 return
-        raise AssertionError("it does not happen")
+        raise AssertionError(f"not done after {ROUNDS} rounds; read so far: {len(self.values)}")
 
 
 def shares(*consumers: Consumer | octavo.Consumer) -> list[list[int]]:

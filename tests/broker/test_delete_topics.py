@@ -1,4 +1,4 @@
-"""DeleteTopics beyond single answers: what happens if somebody else is quicker."""
+"""DeleteTopics when another request deletes one of the topics first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 from tests.broker.raw import RawClient
 
 
-def test_a_topic_that_is_gone_does_not_keep_the_others(
+def test_a_topic_that_is_gone_does_not_keep_the_others_from_being_deleted(
     client: RawClient, logs: octavo.LogDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for topic in "tuvw":

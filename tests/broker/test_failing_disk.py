@@ -1,4 +1,4 @@
-"""A disk dies under a broker with two: clients of its partitions are told so, and the other's are served."""
+"""One of a broker's two disks dies: its partitions answer with an error, and those of the other are served."""
 
 from __future__ import annotations
 

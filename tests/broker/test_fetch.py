@@ -1,4 +1,4 @@
-"""Fetch beyond single answers: long polls, sessions, limits."""
+"""Fetch across several requests: long polls, sessions, limits."""
 
 from __future__ import annotations
 

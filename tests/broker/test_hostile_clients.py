@@ -119,7 +119,7 @@ def test_a_name_too_long_to_be_repeated_is_answered(client: RawClient) -> None:
 
 
 @pytest.mark.parametrize("limit", [0, -5])
-def test_pages_of_no_partitions_have_one(client: RawClient, logs: octavo.LogDir, limit: int) -> None:
+def test_a_page_has_at_least_one_partition(client: RawClient, logs: octavo.LogDir, limit: int) -> None:
     logs.create_topic("t", 2)
     body = {"topics": [], "responsePartitionLimit": limit, "cursor": None}
     answer = client.ask(DESCRIBE_TOPIC_PARTITIONS, 0, body)

@@ -38,12 +38,12 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
         both.learn_ids(TOPICS)
         both.wait_for_coordinator()
         wait_for_coordinator(both.real)
-        both.ask(apis.FIND_COORDINATOR, 4, {"coordinatorKeys": ["g"]})  # which creates the topic, in our broker at once
+        both.ask(apis.FIND_COORDINATOR, 4, {"coordinatorKeys": ["g"]})  # creates the topic; our broker does so at once
         yield both.addresses
 
 
 def _created(real: tuple[str, int]) -> dict[str, bytes]:
-    """Make the topics at Kafka. Ours get the same ids, since the order of ids decides who gets which partitions."""
+    """Create the topics on Kafka. Ours get the same ids, since the order of ids decides who gets which partitions."""
     with RawClient(real) as client:
         rows = [{"name": topic, "numPartitions": count, "replicationFactor": 1} for topic, count in TOPICS.items()]
         client.ask(apis.CREATE_TOPICS, 4, {"topics": rows, "timeoutMs": 10_000})

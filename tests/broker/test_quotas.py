@@ -155,9 +155,9 @@ def test_all_clients_of_a_user_share_its_quota() -> None:
 def test_the_rate_of_the_last_windows() -> None:
     rate = Rate(3, 1000)
     rate.add(300, 0)
-    assert rate.throttle_ms(100, 0) == 1000  # 300 over two whole windows
+    assert rate.throttle_ms(100, 0) == 1000  # 300 bytes count over at least two whole windows
     assert rate.throttle_ms(100, 1000) == 1000
-    assert rate.throttle_ms(100, 2500) == 500  # over 2.5 s
+    assert rate.throttle_ms(100, 2500) == 500  # 300 bytes over 2.5 s
     assert rate.throttle_ms(100, 3000) == 0  # the window is over
     rate.add(100, 3000)
     assert rate.throttle_ms(100, 3000) == 0

@@ -117,7 +117,7 @@ def test_what_is_set_can_be_found(twin: Twin) -> None:
 
 
 def throttled(twin: Twin, client_id: str, *requests: tuple[apis.Api, int, Row]) -> list[tuple[int, int]]:
-    """What each broker tells this client, request by request, to wait; real and ours."""
+    """How long each broker tells this client to wait, request by request: the real one and ours."""
     waits: list[list[int]] = []
     for address in (twin.real, twin.ours):
         waits.append([])

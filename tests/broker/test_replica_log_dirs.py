@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs with two directories: where new partitions go, and that those that exist stay."""
+"""AlterReplicaLogDirs with two directories: where new partitions go, and that existing ones stay where they are."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ def test_a_login_of_old_clients_has_no_headers(secured: Broker) -> None:
         assert client.ask(METADATA, 12, ASKED) is not None
 
 
-def test_a_listener_without_tls_does_not_speak_it_and_the_other_way_round(secured: Broker) -> None:
+def test_a_tls_listener_does_not_answer_a_client_without_tls(secured: Broker) -> None:
     with RawClient(secured.addresses["SSL"]) as client:
         assert client.ask(METADATA, 12, ASKED) is None
 

@@ -26,7 +26,7 @@ TIRED = {"tired of v2": 32764, "tired of v1": 32765, "tired and fenced": 32765}
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TransactionalTwin]:
-    """Both over the same directory, which a real broker has made, with states that Octavo has written."""
+    """Both brokers, over copies of a directory that a real broker made and Octavo wrote states into."""
     folder = tmp_path_factory.mktemp("twin")
     real = KafkaBroker(folder / "kafka")
     real.start()
@@ -51,7 +51,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TransactionalTwin
 
 @pytest.fixture
 def txn(twin: TransactionalTwin, request: pytest.FixtureRequest) -> Transaction:
-    """A transactional id of its own."""
+    """A transactional id that no other test uses."""
     return Transaction(twin, request.node.name)
 
 
@@ -187,7 +187,7 @@ def test_produce(txn: Transaction, version: int) -> None:
     txn.produce(version, 0, 1)
     txn.produce(version, 0, 1)
     txn.end(5 if version >= 12 else 4, 0, commit=True)
-    txn.describe()  # which waits until it is complete
+    txn.describe()  # waits until the transaction is complete
     txn.produce(version, 0, 1, sequence=1)
     txn.produce(version, 1, 0, sequence=3)
     txn.produce(version, 1, 0, sequence=0)

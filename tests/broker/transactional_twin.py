@@ -39,7 +39,7 @@ def wait_for_coordinator(address: tuple[str, int]) -> None:
 
 
 class Pid(int):
-    """Stands for the producer id that a broker gave out as its n-th; other numbers stand for themselves."""
+    """Stands for the n-th producer id that a broker gave out; other numbers stand for themselves."""
 
 
 class Records(NamedTuple):
@@ -65,7 +65,7 @@ class _Side:
         return shown
 
     def ask_until_done(self, api: Api, version: int, body: Row) -> Row:
-        """The answer once the broker has completed the transaction before."""
+        """The answer once the broker has completed the previous transaction."""
         end = time.monotonic() + _SECONDS
         answer = self.ask(api, version, body)
         while _is_unfinished(answer) and time.monotonic() < end:

@@ -44,11 +44,11 @@ class Twin:
 
     masked = frozenset(MASKED)
     unordered = frozenset(UNORDERED)
-    logs: octavo.LogDir  # of our broker, if `started` made it
+    logs: octavo.LogDir  # our broker's; set only by `started`
 
     def __init__(self, real: tuple[str, int], ours: tuple[str, int]) -> None:
         self._addresses = real, ours
-        self.user: str | None = None  # if given, logs in on every connection
+        self.user: str | None = None  # if set, this user logs in on every connection
         self._ids: list[dict[str, bytes | str]] = [{}, {}]
         self._answers: list[Row | None] = []
 
@@ -120,7 +120,7 @@ class Twin:
         return answers[1]
 
     def learn_ids(self, topics: Collection[str]) -> None:
-        """Learn each topic's id at each broker: `id of <topic>` stands for it in requests and answers."""
+        """Learn each topic's id on each broker: `id of <topic>` stands for it in requests and answers."""
         for address, ids in zip(self._addresses, self._ids, strict=True):
             with self._connected(address) as client:
                 while not ids.keys() >= set(topics):  # a broker shows a new topic a moment later
@@ -151,7 +151,7 @@ class Twin:
         return self._addresses[1]
 
     def wait_for_coordinator(self) -> None:
-        """Wait until the real broker has created and loaded its topic of groups."""
+        """Wait until the real broker has created and loaded `__consumer_offsets`."""
         with self._connected(self.real) as client:
             asked = {"keyType": 0, "coordinatorKeys": ["g"]}
             while (client.ask(apis.FIND_COORDINATOR, 4, asked) or {})["coordinators"][0]["errorCode"]:
@@ -193,7 +193,7 @@ class Twin:
 
 
 class TwinConnection:
-    """One connection to each of both."""
+    """One connection to each broker."""
 
     def __init__(self, twin: Twin, clients: list[RawClient]) -> None:
         self._twin = twin

@@ -53,7 +53,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_json_is_a_line_a_record(logs: Path) -> None:
+def test_json_is_one_line_per_record(logs: Path) -> None:
     first, second, third = rows(logs, "--topic", "orders", "--partition", 0, "--max-messages", 3)
     assert first == {
         "topic": "orders", "partition": 0, "offset": 0, "timestamp": 1000, "timestampType": "CreateTime",
@@ -188,7 +188,7 @@ def test_what_is_read_by_its_url_is_not_written_to(logs: Path, spelling: str) ->
     assert "which is being read: choose a place outside it" in run.stderr
 
 
-def test_an_output_that_cannot_be_made_is_told_by_its_name(logs: Path, tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_made_is_reported_by_its_name(logs: Path, tmp_path: Path) -> None:
     run = octavo("cat", str(logs), "--output", str(tmp_path / "no" / "file"))
     assert run == Run(1, "", f"octavo: {tmp_path}/no/file: No such file or directory\n")
 
@@ -224,7 +224,7 @@ def test_json_is_the_format_json(logs: Path) -> None:
     )
 
 
-def test_what_is_damaged_is_named_and_passed_over() -> None:
+def test_what_is_damaged_is_named_and_skipped() -> None:
     folder = archives.unpack("v431-corrupt") / "flip-record-none"
     done = cat(folder)
     assert done.returncode == 1
@@ -232,7 +232,7 @@ def test_what_is_damaged_is_named_and_passed_over() -> None:
     assert len(done.stdout.splitlines()) > 200
 
 
-def test_a_torn_end_is_said_and_no_failure() -> None:
+def test_a_torn_end_is_mentioned_and_is_not_a_failure() -> None:
     done = cat(archives.unpack("v431-torn"), "--topic", "crash.plain")
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 266
@@ -307,7 +307,7 @@ def test_a_wrong_line_is_exit_code_2(logs: Path, arguments: list[str], sentence:
     assert sentence in done.stderr.decode()
 
 
-def test_no_place_is_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_place_is_one_sentence(tmp_path: Path) -> None:
     done = cat(tmp_path / "nowhere")
     assert (done.returncode, b"no such file or directory" in done.stderr) == (1, True)
 

@@ -169,7 +169,7 @@ def test_follow_prints_what_is_appended_and_ends_quietly(tmp_path: Path) -> None
     assert cat(tmp_path, "--follow", "--grep", "^a", "--max-messages", 1, "--format", "raw").stdout == b"after\n"
 
 
-def test_the_result_of_text_is_told_too(logs: Path, tmp_path: Path) -> None:
+def test_the_result_of_text_is_reported_too(logs: Path, tmp_path: Path) -> None:
     done = cat(logs, "--format", "raw", "--grep", "apple", "--output", tmp_path / "out")
     assert done.stderr.decode() == f"{tmp_path}/out: 1 file, 3 records, 23 bytes\n"
     assert cat(logs, "--output", "/dev/null").stderr == b""

@@ -50,7 +50,7 @@ def test_a_round_and_what_it_says(logs: Path) -> None:
     assert octavo("verify", str(logs)).exit == 0
 
 
-def test_a_dry_run_changes_nothing_and_tells_the_gain(logs: Path) -> None:
+def test_a_dry_run_changes_nothing_and_reports_the_gain(logs: Path) -> None:
     before = {path: path.read_bytes() for path in logs.rglob("*") if path.is_file()}
     lock = lock_directory(logs)  # as a broker would: a dry run takes no lock
     try:

@@ -132,7 +132,7 @@ def test_another_topic_of_the_same_name_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_destination_with_other_batches_is_refused(tmp_path: Path) -> None:
-    """If no id tells, the last batch does; what compaction changed in it does not count."""
+    """Without ids the last batches are compared, except for what compaction changes."""
     source, target = tmp_path / "source", tmp_path / "target"
     line = ("copy", str(source), str(target), "--topic", "t")
     write_segment(source / "t-0", 0, batch(0), batch(1))
@@ -161,7 +161,7 @@ def test_a_copy_that_is_not_compacted_goes_on_when_its_source_was(tmp_path: Path
     assert log_bytes(target / "t-0") == batch(0) + batch(1, value_bytes=99) + batch(2)
 
 
-def test_damaged_batches_are_passed_over_and_1(tmp_path: Path) -> None:
+def test_damaged_batches_are_skipped_and_the_exit_code_is_1(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     damaged = bytearray(batch(1))
     damaged[-1] ^= 1
@@ -186,7 +186,7 @@ def test_the_torn_end_of_a_source_is_not_a_problem(tmp_path: Path) -> None:
     assert "an incomplete batch at the end" in run.stderr
 
 
-def test_offsets_that_go_back_are_told(tmp_path: Path) -> None:
+def test_offsets_that_go_back_are_reported(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     write_segment(source / "t-0", 0, batch(0, 10), batch(5, 10), batch(20))
     run = octavo("copy", str(source), str(target), "--topic", "t")

@@ -22,7 +22,7 @@ def expected(row: dict[str, Any]) -> Run:
 
 
 def found(row: dict[str, Any], root: Path) -> Run:
-    """Our run; if Kafka died with an exception or printed its usage, with Kafka's stderr if ours is in order."""
+    """Our run. If Kafka died with an exception or printed its usage, our stderr is checked and replaced by Kafka's."""
     run = octavo("dump-log", *row["args"], folder=root)
     run = run._replace(stdout=run.stdout.replace(str(root), "{ROOT}"), stderr=run.stderr.replace(str(root), "{ROOT}"))
     if 'Exception in thread "main"' in row["stderr"]:

@@ -96,7 +96,7 @@ def test_records_before_the_damage_are_printed(tmp_path: Path, count: int, shown
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
-def test_of_a_compressed_batch_all_records_or_none(tmp_path: Path, codec: Codec) -> None:
+def test_a_compressed_batch_shows_all_its_records_or_none(tmp_path: Path, codec: Codec) -> None:
     run = dump(tmp_path, changed(build_batch(RECORDS, codec=codec), "recordsCount", 4), "--deep-iteration")
     assert len(lines(run)) == 1
     one_sentence(run)
@@ -137,7 +137,7 @@ def test_a_message_whose_value_reaches_beyond_it(tmp_path: Path) -> None:
     shown = f"| offset: 0 NoTimestampType: -1 keySize: 1 valueSize: 99 isValid: true crc: {crc}"
     assert lines(dump(tmp_path, bytes(message), "--deep-iteration"))[1:] == [shown]
     run = dump(tmp_path, bytes(message), "--print-data-log")
-    assert run.stdout.endswith(shown)  # and no line break
+    assert run.stdout.endswith(shown)  # without a line break
     one_sentence(run)
     run = dump(tmp_path, bytes(message), "--offsets-decoder", "--skip-record-metadata")
     assert lines(run)[1:] == ["| key: Error at offset 0, skipping. newLimit > capacity: (99 > 2)"]

@@ -145,7 +145,7 @@ def test_json_has_every_byte_once(tmp_path: Path) -> None:
     assert (crc["position"], crc["length"], crc["field"]) == (17, 4, "crc")
 
 
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text(tmp_path: Path) -> None:
     batch = build_batch([Record(0, 5, b"\xff\xfe", b"")])
     assert '{"base64":"//4="}' in explain(tmp_path, batch, "--position", "0", "--json").stdout
     assert "not UTF-8" in explain(tmp_path, batch, "--position", "0").stdout
@@ -240,7 +240,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         assert octavo(*line, folder=tmp_path).stderr == "octavo: 1.log: Is a directory\n"
 
 
-def test_a_checkpoint_is_a_line_an_entry(tmp_path: Path) -> None:
+def test_a_checkpoint_is_one_line_per_entry(tmp_path: Path) -> None:
     run = explain(tmp_path, b"0\n2\na.b-c 0 5\nd 1 70\n", name="recovery-point-offset-checkpoint")
     assert (run.exit, run.stderr) == (0, "")
     assert run.stdout.splitlines() == [

@@ -54,7 +54,7 @@ def test_old_brokers_have_groups_too() -> None:
     assert (row["group"], row["offsets"][0]["committedOffset"]) == ("old-group", 183)
 
 
-def test_a_table_for_people(tmp_path: Path) -> None:
+def test_a_table_for_people() -> None:
     lines = octavo("groups", str(unpack("v431-killed"))).stdout.splitlines()
     assert lines[0].split() == [
         "group", "type", "state", "topic", "partition", "offset", "logEnd", "lag", "committed", "client", "host",

@@ -120,7 +120,7 @@ def test_help_lists_every_command_and_imports_none() -> None:
 
 
 @pytest.mark.parametrize("arguments", [("no-such-command",), ("--no-such-option",)])
-def test_wrong_usage_is_one_sentence_and_2(arguments: tuple[str, ...]) -> None:
+def test_wrong_usage_is_one_sentence_and_the_exit_code_is_2(arguments: tuple[str, ...]) -> None:
     done = run_octavo(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("octavo: No such ")
@@ -141,7 +141,7 @@ def test_wrong_usage_is_one_sentence_and_2(arguments: tuple[str, ...]) -> None:
         ),
     ],
 )
-def test_of_a_wrong_name_the_nearest_is_told(arguments: tuple[str, ...], sentence: str) -> None:
+def test_a_wrong_name_is_answered_with_the_nearest_one(arguments: tuple[str, ...], sentence: str) -> None:
     done = run_octavo(*arguments)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"octavo: {sentence}\n")
 
@@ -167,7 +167,7 @@ def test_every_command_says_what_is_missing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["topics", "verify"])
-def test_a_folder_without_partitions_is_told(name: str, tmp_path: Path) -> None:
+def test_a_folder_without_partitions_is_reported(name: str, tmp_path: Path) -> None:
     (tmp_path / "disk1").mkdir()
     run = in_process(name, str(tmp_path))
     told = "no partitions here; a log directory has folders such as orders-0, for partition 0 of topic orders"
@@ -200,7 +200,7 @@ def test_json_is_a_line_of_utf8_in_any_locale(driver: Path) -> None:
         ("click", "octavo: click says no\n"),
     ],
 )
-def test_a_failure_is_one_sentence_and_1(driver: Path, end: str, sentence: str) -> None:
+def test_a_failure_is_one_sentence_and_the_exit_code_is_1(driver: Path, end: str, sentence: str) -> None:
     done = run(driver, "try", end)
     assert (done.returncode, done.stderr) == (1, sentence)
     assert done.stdout == ("before\n" if end == "corrupt" else "")

@@ -61,7 +61,7 @@ def peak(*arguments: str) -> int:
     return int(run.stderr.split()[-1]) << 10
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says what a process has held at most")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux reports a process's peak memory")
 @pytest.mark.parametrize(
     "line",
     [
@@ -81,7 +81,9 @@ def test_memory_is_flat(logs: tuple[Path, Path], tmp_path: Path, line: tuple[str
     assert large < small + ROOM
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says what a process has held at most")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux reports a process's peak memory")
 @pytest.mark.parametrize("output", ["file", "folder/"])
-def test_an_export_to_parquet_holds_a_row_group_a_thread(logs: tuple[Path, Path], tmp_path: Path, output: str) -> None:
+def test_an_export_to_parquet_holds_one_row_group_per_thread(
+    logs: tuple[Path, Path], tmp_path: Path, output: str
+) -> None:
     assert peak("cat", str(logs[1]), "--format", "parquet", "--output", f"{tmp_path}/{output}") < LARGE

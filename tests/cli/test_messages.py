@@ -35,7 +35,7 @@ def logs(tmp_path: Path) -> Path:
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Within the block files are opened as another user. Python's own may then be out of reach: import first."""
+    """Within the block, files are opened as another user. Python's own may then be unreadable, so import first."""
     for command in COMMANDS.values():
         importlib.import_module(command.module)
     octavo("recover", "/nowhere")
@@ -76,7 +76,7 @@ def test_recover_names_every_partition_that_it_cannot_read_and_sums_up(logs: Pat
 
 @needs_root
 @pytest.mark.parametrize("line", [("recover",), ("create", "--topic", "z"), ("topics",)], ids=" ".join)
-def test_a_directory_of_another_user_is_said_once_with_what_to_do(
+def test_a_directory_of_another_user_is_reported_once_with_what_to_do(
     logs: Path, tmp_path: Path, line: tuple[str, ...]
 ) -> None:
     let_others_through(tmp_path)
@@ -89,7 +89,7 @@ def test_a_directory_of_another_user_is_said_once_with_what_to_do(
 
 
 def test_a_directory_that_goes_offline_is_not_printed_by_the_logging_module() -> None:
-    """The caller gets the error; what Python does with logs that nobody listens to would print it twice."""
+    """The caller gets the error; Python's fallback for loggers without a handler would print it a second time."""
     program = (
         "import logging, octavo.storage.directory.log_root as module;"
         "module._log.error('%s is offline: %s', 'here', 'why')"
@@ -125,7 +125,7 @@ def test_pyarrows_error_gets_the_path_and_the_systems_words() -> None:
     assert described(raised.value) == "out.parquet: No space left on device"
 
 
-def test_damage_is_said_with_its_offsets_and_how_to_look_at_it(tmp_path: Path) -> None:
+def test_damage_is_reported_with_its_offsets_and_how_to_look_at_it(tmp_path: Path) -> None:
     log = write_segment(tmp_path / "t-0", 0, batch(0, 3), batch(3, 2), batch(5))
     damaged = bytearray(log.read_bytes())
     position = len(batch(0, 3))
@@ -155,7 +155,7 @@ def test_dump_log_refuses_a_url_without_its_secrets() -> None:
     assert run.stderr.startswith("octavo: s3://bucket/logs/t-0/00000000000000000000.log: dump-log reads local files")
 
 
-def test_a_missing_place_is_said_in_the_systems_words(tmp_path: Path) -> None:
+def test_a_missing_place_is_reported_in_the_systems_words(tmp_path: Path) -> None:
     for command in ("topics", "cat", "verify"):
         run = octavo(command, str(tmp_path / "nosuch"))
         assert run.exit == 1

@@ -259,7 +259,7 @@ def test_an_unknown_topic(store: Path) -> None:
 
 @pytest.mark.parametrize(("partitions", "missing"), [(2, (1, 0)), (4, (1, 0))])
 def test_one_disk_of_several_gets_no_records(tmp_path: Path, partitions: int, missing: tuple[int, int]) -> None:
-    """Keys would go to other partitions than Kafka chooses, even if only later partitions are missing."""
+    """Keys would not go to the partitions that Kafka chooses, even if only later partitions are missing."""
     disks = tmp_path / "1", tmp_path / "2"
     octavo("create", *map(str, disks), "--topic", "t", "--partitions", str(partitions))
     for disk, number in zip(disks, missing, strict=True):

@@ -97,7 +97,7 @@ def test_all_is_as_the_broker_left_it_after_its_start_and_clean_stop(archive: st
     assert octavo("verify", str(ours)).exit == 0
 
 
-def test_what_was_cut_is_said(torn: Path) -> None:
+def test_what_was_cut_is_reported(torn: Path) -> None:
     run = octavo("recover", str(torn))
     assert (run.exit, run.stderr) == (0, "")
     summary = (
@@ -170,7 +170,7 @@ def test_folders_that_no_broker_serves_are_recovered_and_named(torn: Path) -> No
     assert octavo("recover", str(torn)).stdout.splitlines()[0].startswith(f"{stray}: unknown to its cluster")
 
 
-def test_segments_after_a_damaged_one_are_dropped_and_told(torn: Path) -> None:
+def test_segments_after_a_damaged_one_are_dropped_and_reported(torn: Path) -> None:
     (torn / RECOVERY_POINT_CHECKPOINT).unlink()  # so that all segments are checked
     folder = torn / "crash.trimmed-0"
     log = folder / f"{93:020}.log"
@@ -215,7 +215,7 @@ def test_after_a_clean_stop_all_is_checked_on_request(tmp_path: Path) -> None:
     assert octavo("verify", str(root)).exit == 0
 
 
-def test_a_partition_that_cannot_be_loaded_keeps_no_other_from_it(torn: Path) -> None:
+def test_a_partition_that_cannot_be_loaded_does_not_stop_the_others(torn: Path) -> None:
     """It is named and left untouched, and so are its lines in the checkpoints; the directory is not marked as clean."""
     points = checkpoint.decode_offsets((torn / RECOVERY_POINT_CHECKPOINT).read_bytes())
     bad = torn / "crash.plain-0" / LEADER_EPOCH_CHECKPOINT

@@ -75,7 +75,7 @@ def test_only_the_named_topics(logs: Path) -> None:
     assert path(logs / "orders-0", 0, FileKind.TIME_INDEX).read_bytes() == b"rubbish"
 
 
-def test_a_damaged_log_is_told_and_1(logs: Path) -> None:
+def test_a_damaged_log_is_reported_and_the_exit_code_is_1(logs: Path) -> None:
     log = path(logs / "orders-0", 0, FileKind.LOG)
     content = log.read_bytes()
     log.write_bytes(content[:-10])
@@ -111,7 +111,7 @@ def test_a_config_that_does_not_exist(logs: Path) -> None:
     assert "index.interval.bytes" in run.stderr
 
 
-def test_a_url_is_refused(logs: Path) -> None:
+def test_a_url_is_refused() -> None:
     run = octavo("reindex", "memory://somewhere")
     assert run.exit == 1
     assert run.stderr.count("\n") == 1

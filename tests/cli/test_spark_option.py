@@ -36,7 +36,7 @@ def folders(tmp_path: Path) -> list[Path]:
         shutil.copytree(unpack("upgrade-mixed"), folder / "bare")
         for path in (folder / "bare").rglob("*index"):
             path.unlink()
-    (found[0] / "records").mkdir()  # Spark's tasks need no folder and no slash: they cannot write one file
+    (found[0] / "records").mkdir()  # only the local run needs it: Spark's tasks always write into a folder
     return found
 
 
@@ -58,7 +58,7 @@ def test_the_result_is_the_same_on_spark(folders: list[Path], tmp_path: Path) ->
 
 
 def on_spark(folder: Path, confs: Path) -> list[Run]:
-    """The commands' runs on Spark: speculation in the defaults disturbs none, and none prints how Spark starts."""
+    """Run the commands on Spark, with speculation switched on by default; none of them may print how Spark starts."""
     confs.mkdir()
     (confs / "spark-defaults.conf").write_text("spark.speculation true\n")
     given = json.dumps([[*command, "--spark", "local[1]"] for command in COMMANDS])

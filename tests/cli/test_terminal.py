@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("columns", [80, 140])
 @pytest.mark.parametrize("name", LINES)
-def test_no_line_is_broken_by_a_bar(name: str, columns: int, folder: Path, tmp_path: Path) -> None:
+def test_no_line_is_broken_by_a_bar(name: str, columns: int, folder: Path) -> None:
     run = octavo(*LINES[name], folder=folder)
     shutil.rmtree(folder / "target", ignore_errors=True)
     seen = screen(folder, columns, *LINES[name])

@@ -70,7 +70,7 @@ def test_a_topic_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert run == Run(1, "", f"octavo: {tmp_path}: there is no topic 'order' (did you mean orders?)\n")
 
 
-def test_damage_is_told_on_stderr_and_1(tmp_path: Path) -> None:
+def test_damage_is_reported_on_stderr_and_the_exit_code_is_1(tmp_path: Path) -> None:
     path = write_segment(tmp_path / "orders-0", 0, batch(0), batch(1))
     content = bytearray(path.read_bytes())
     content[70] ^= 1
@@ -80,7 +80,7 @@ def test_damage_is_told_on_stderr_and_1(tmp_path: Path) -> None:
     assert run.stderr.startswith(f"octavo: {path}: position 0: a batch at offset 0 (up to")
 
 
-def test_damage_at_the_end_is_told_and_1(tmp_path: Path) -> None:
+def test_damage_at_the_end_is_reported_and_the_exit_code_is_1(tmp_path: Path) -> None:
     damaged = bytearray(batch(1))
     damaged[70] ^= 1
     path = write_segment(tmp_path / "orders-0", 0, batch(0), bytes(damaged), closed=False)
@@ -89,7 +89,7 @@ def test_damage_at_the_end_is_told_and_1(tmp_path: Path) -> None:
     assert run.stderr.startswith(f"octavo: {path}: damaged batches at the end (1)")
 
 
-def test_a_torn_end_is_told_and_no_failure(tmp_path: Path) -> None:
+def test_a_torn_end_is_reported_and_is_not_a_failure(tmp_path: Path) -> None:
     path = write_segment(tmp_path / "orders-0", 0, batch(0), closed=False, tail=batch(1)[:30])
     run = octavo("topics", str(tmp_path), "--json")
     assert (run.exit, json.loads(run.stdout)["records"]) == (0, 1)

@@ -28,14 +28,14 @@ def damage(log: Path) -> None:
     os.utime(log, (LONG_AGO, LONG_AGO))
 
 
-def test_a_sound_directory_is_one_line_and_0(log: Path) -> None:
+def test_a_sound_directory_is_one_line_and_the_exit_code_is_0(log: Path) -> None:
     run = octavo("verify", str(log.parent.parent))
     size = log.stat().st_size
     assert (run.exit, run.stderr) == (0, "")
     assert run.stdout == f"0 problems, 0 infos in 1 segment of 1 partition (2 batches, 4 records, {size} bytes)\n"
 
 
-def test_a_problem_is_a_line_and_1(log: Path) -> None:
+def test_a_problem_is_a_line_and_the_exit_code_is_1(log: Path) -> None:
     damage(log)
     run = octavo("verify", str(log.parent.parent))
     problem, summary, *steps = run.stdout.splitlines()
@@ -92,7 +92,7 @@ def test_only_an_index_is_wrong(log: Path) -> None:
     assert steps[1] == f"  octavo reindex --dry-run {log.parent.parent}  # which indexes can be rebuilt"
 
 
-def test_nothing_to_check_is_1(tmp_path: Path) -> None:
+def test_nothing_to_check_is_exit_code_1(tmp_path: Path) -> None:
     run = octavo("verify", str(tmp_path))
     assert run.exit == 1
     assert f"{tmp_path}: " in run.stderr
@@ -122,7 +122,7 @@ def test_a_terminal_gets_short_paths_and_the_first_problems(tmp_path: Path) -> N
     assert len([line for line in octavo("verify", str(tmp_path)).stdout.splitlines() if "problem: " in line]) == 20
 
 
-def test_a_partition_that_cannot_be_read_is_one_all_the_same(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partition_that_cannot_be_read_still_counts(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = LocalReadableFileSystem.list
 
     def failing(self: LocalReadableFileSystem, folder: str, /) -> list[Entry]:

@@ -45,7 +45,7 @@ def parent(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def foreign(tmp_path: Path) -> Path:
-    """A folder as /etc: it has names that could be those of partitions."""
+    """A folder like /etc, with names that could be those of partitions."""
     folder = tmp_path / "etc"
     (folder / "dbus-1" / "system.d").mkdir(parents=True)
     (folder / "polkit-1").mkdir()
@@ -127,7 +127,7 @@ def test_a_partial_copy_without_its_root_is_still_read(tmp_path: Path) -> None:
     assert octavo("topics", str(tmp_path), "--topic", "orders").exit == 0
 
 
-def test_offsets_beyond_the_end_are_said(parent: Path) -> None:
+def test_offsets_beyond_the_end_are_reported(parent: Path) -> None:
     logs = parent / "disk1"
     run = printed("cat", str(logs), "--offset", "100")
     said = f"octavo: {logs}/orders-0: offset 100 is beyond the log's end, 3; nothing to read\n"
@@ -145,7 +145,7 @@ def test_compaction_without_a_compacted_topic_says_so(parent: Path) -> None:
     assert "nothing to clean: no topic has compact in its cleanup.policy" in run.stderr
 
 
-def test_what_a_selection_leaves_out_is_said(tmp_path: Path) -> None:
+def test_what_a_selection_leaves_out_is_mentioned(tmp_path: Path) -> None:
     write_segment(tmp_path / "__consumer_offsets-0", 0, batch(0, 3))
     (note,) = library.scan(tmp_path).notes
     assert note.sentence.startswith("only Kafka's internal topics are here")
@@ -181,7 +181,7 @@ CODECS = ["codec.gzip", "codec.lz4", "codec.none", "crash.plain"]
         ("zzz", "there is no topic 'zzz'; there is codec.gzip, codec.lz4, codec.none, crash.plain"),
     ],
 )
-def test_an_unknown_topic_is_answered_with_those_that_may_be_meant(topic: str, sentence: str) -> None:
+def test_an_unknown_topic_is_answered_with_similar_names(topic: str, sentence: str) -> None:
     assert no_such_topic(topic, CODECS) == sentence
 
 

@@ -58,7 +58,7 @@ class Interrupter:
 
 
 def _returns_to_clients(frame: FrameType) -> bool:
-    """Whether the value that a call returns gets lost on its way to the clients' code, not to a user's."""
+    """Whether a call returns to the clients' code, where an interrupt loses its value, not to a user."""
     caller = frame.f_back
     is_generator = bool(frame.f_code.co_flags & inspect.CO_GENERATOR)
     return not is_generator and caller is not None and caller.f_code.co_filename.startswith(_TRACED)
@@ -72,7 +72,7 @@ def _is_block(path: str, line: int) -> bool:
 def interrupted(run: Callable[[], object], first: int = 0, stride: int = 1) -> Iterator[str | None]:
     """Run something again and again, each time interrupted at a later point, until it finishes.
 
-    After each run yields where it was interrupted, or None at the end.
+    Yields after each run where it was interrupted, or None at the end.
     """
     at = first
     while True:

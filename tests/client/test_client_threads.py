@@ -100,7 +100,7 @@ def test_first_transactional_producers_at_once(tmp_path: Path, monkeypatch: pyte
     def slow(coordinator: TransactionCoordinator, *arguments: Any) -> None:
         made.append(coordinator)
         with suppress(threading.BrokenBarrierError):
-            second.wait(0.2)  # for another one created at the same time
+            second.wait(0.2)  # a second coordinator made meanwhile would get here
         make(coordinator, *arguments)
 
     monkeypatch.setattr(TransactionCoordinator, "__init__", slow)

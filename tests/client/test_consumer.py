@@ -185,7 +185,7 @@ def test_pause_and_resume(store: Store) -> None:
     assert values(consumer.poll()) == {T0: [b"1"]}
 
 
-def test_read_committed_passes_over_what_was_aborted(store: Store) -> None:  # T4
+def test_read_committed_skips_what_was_aborted(store: Store) -> None:  # T4
     store.logs.create_topic("t", 1)
     log = store.logs.log("t", 0)
 
@@ -214,7 +214,7 @@ def test_read_committed_passes_over_what_was_aborted(store: Store) -> None:  # T
     assert values(committed.poll()) == {T0: [b"open", b"behind"]}
 
 
-def test_a_damaged_batch_is_not_passed_over(store: Store) -> None:
+def test_a_damaged_batch_is_not_skipped(store: Store) -> None:
     store.logs.create_topic("t", 1)
     fill(store, b"first", b"second", b"third")
     damage(store, 0, b"second")
@@ -266,7 +266,7 @@ def test_the_poll_after_records_raises_what_ended_them(store: Store) -> None:
             consumer.poll()
 
 
-def test_records_that_break_the_format_are_not_passed_over(store: Store) -> None:
+def test_records_that_break_the_format_are_not_skipped(store: Store) -> None:
     """Their checksum is right, so the error comes with the decoding, in the middle of what was fetched."""
     store.logs.create_topic("t", 1)
     fill(store, b"first", b"second")

@@ -36,7 +36,7 @@ def test_a_child_cannot_use_its_parents_clients(tmp_path: Path) -> None:
             logs.consumer,
         ]
         harmless: list[Callable[[], object]] = [producer.close, transactional.close, consumer.close, logs.close]
-        with producer._lock, queue.lock, logs._clients._lock:  # as a thread of the parent may hold them
+        with producer._lock, queue.lock, logs._clients._lock:  # threads of the parent may hold these when it forks
             for use in refused:
                 answer = in_child(use)
                 assert answer.startswith("IllegalStateError: ") and "forked" in answer

@@ -150,7 +150,7 @@ def test_a_batch_that_another_thread_is_appending_is_waited_for(store: Store, pr
     assert future.done()
 
 
-def test_a_batch_that_waits_for_its_retry_holds_up_no_reader(
+def test_a_batch_that_waits_for_its_retry_does_not_block_readers(
     store: Store, producer: Producer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*given: object, **named: object) -> None:

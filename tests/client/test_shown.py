@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import octavo
@@ -34,7 +32,7 @@ def test_a_log_dir_and_its_clients(store: Store) -> None:
     assert "closed" in store.logs._repr_html_()
 
 
-def test_a_log_dir_that_could_not_be_opened(tmp_path: Path) -> None:
+def test_a_log_dir_that_could_not_be_opened() -> None:
     """Debuggers and test reports show objects whose constructor failed."""
     assert repr(octavo.LogDir.__new__(octavo.LogDir)) == "<LogDir : closed>"
 

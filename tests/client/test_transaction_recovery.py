@@ -1,4 +1,4 @@
-"""Decided transactions are completed before anything else of their id, and one id's trouble stops no other client."""
+"""Decided transactions are completed before anything else of their id; trouble with one id does not stop others."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_the_end_that_was_interrupted_can_be_called_again(store: Store, monkeypa
 
 
 def test_an_abort_that_fails_is_made_up_for(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the records of the aborted transaction would be part of the next one."""
+    """Otherwise the records of the aborted transaction would be part of the next one."""
     store.logs.create_topic("t", 2)
     producer = store.logs.producer(transactional_id="x")
     producer.begin_transaction()
@@ -250,7 +250,7 @@ def lived(tmp_path: Path) -> Path:
 def test_after_a_power_loss_that_took_the_end_of_the_state(
     lived: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whatever end of `__transaction_state` is left: all clients work, also those of the id, and nothing hangs."""
+    """Whatever end of `__transaction_state` is left: all clients work, even those with the id, and nothing hangs."""
     state = next(path for path in lived.glob(STATES) if path.stat().st_size)
     table = walk(state.read_bytes()).table
     ends = (table["position"] + table["size"]).tolist()
@@ -312,7 +312,7 @@ def test_what_hangs_after_a_power_loss_is_aborted_in_time(lived: Path) -> None:
 
 
 def test_a_fenced_producer_hears_that_it_is(store: Store, bad_disk: Disk) -> None:
-    """Completing a decided transaction changes the epoch, and that fences no producer; another session does."""
+    """Completing a decided transaction changes the epoch without fencing its producer; only another session does."""
     producer = failed_commit(store)
     bad_disk.is_bad = False
     store.logs.producer(transactional_id="x")

@@ -140,7 +140,7 @@ def test_a_member_that_waits_need_not_heartbeat() -> None:
     group.advance(9_999)
     group.heartbeat(a)
     assert b in group.known.members
-    group.advance(1)  # from its answer on, it has to
+    group.advance(1)  # since its answer, b has to send heartbeats
     assert b not in group.known.members
 
 

@@ -21,7 +21,7 @@ def test_the_first_rebalance_waits_for_more_members() -> None:
         }
     ]
     group.advance(2_999)
-    assert group.join("b") is None  # which extends the wait
+    assert group.join("b") is None  # extends the wait
     group.advance(3_000)
     assert group.answers == {}
     group.advance(1)
@@ -77,7 +77,7 @@ def test_static_members_that_do_not_join_again_stay() -> None:
     assert [row["groupInstanceId"] for row in group.answers["b"]["members"]] == ["i", None]
 
 
-def test_without_anybody_who_joins_the_wait_begins_again() -> None:
+def test_the_wait_begins_again_if_nobody_joins() -> None:
     group = PlayedGroup()
     for name in "ij":
         group.join(name, groupInstanceId=name, sessionTimeoutMs=200_000)
@@ -85,7 +85,7 @@ def test_without_anybody_who_joins_the_wait_begins_again() -> None:
     i, j = group.member_ids("i", "j")
     for member in (i, j):
         group.sync(f"sync {member}", member, {})
-    group.leave("", instance="i")  # which begins a rebalance that j does not notice
+    group.leave("", instance="i")  # begins a rebalance, which j does not notice
     assert group.state == "PreparingRebalance"
     group.advance(60_000)
     assert group.state == "PreparingRebalance" and group.known.generation == 1

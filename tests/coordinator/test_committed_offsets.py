@@ -28,7 +28,7 @@ from octavo.system.scheduler import ManualScheduler
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 PLACE = TopicPartition("__consumer_offsets", 0)
 DAY_MS = 86_400_000
-# Days pass in these tests, and work that they do not look at would be done every few seconds of them.
+# Days pass in these tests; background work that they do not look at would run every few seconds of them.
 SELDOM = dict.fromkeys(
     [
         "replica.high.watermark.checkpoint.interval.ms",

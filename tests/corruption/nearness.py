@@ -14,7 +14,7 @@ ENTRIES = {".index": offset_index.ENTRY.size, ".timeindex": time_index.ENTRY.siz
 def is_near(found: Finding, undamaged: Path, position: int) -> bool:
     """At the batch or entry with the position, or at the next one, where the order breaks.
 
-    A text file is small enough as a whole, and so is a producer snapshot, which has one CRC.
+    Anywhere in the file will do for a text file, and for a producer snapshot, which has one CRC.
     """
     if found.position is None:
         return undamaged.suffix not in (".log", *ENTRIES)

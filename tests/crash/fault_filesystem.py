@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-# As small compared with the tests' logs as a disk's pages are with real ones.
+# A page is as small beside a test's log as a disk's page is beside a real one.
 PAGE_BYTES = 64
 
 
@@ -54,7 +54,7 @@ class FaultFileSystem:
         self.synced_entries: dict[Path, Inode] = {}
         self.broken: set[Path] = set()
         self.locked: set[Path] = set()
-        self._folders: set[Path] = set()  # with files in them, now or once
+        self._folders: set[Path] = set()  # those that have or had files
         self._renamed: list[tuple[Path, Path]] = []  # folders whose parent has not been synced since
         self._renamed_files: list[tuple[Path, Path]] = []  # likewise, for files
 
@@ -255,7 +255,7 @@ class FaultFile:
         self._inode.synced = bytes(self._inode.content)
 
     def let_go(self, length: int) -> None:
-        assert self._inode.synced[:length] == self._inode.content[:length], f"{self._path}: let go before it is synced"
+        assert self._inode.synced[:length] == self._inode.content[:length], f"{self._path}: closed before it is synced"
 
     def skip_hole(self, position: int) -> int:
         return position
@@ -289,7 +289,7 @@ class FaultMapping:
         return memoryview(self._file.pread(self._size, 0))
 
     def write(self, data: bytes | bytearray, position: int) -> None:
-        assert position + len(data) <= self._size, "a mapping is not written behind its end"
+        assert position + len(data) <= self._size, "a mapping must not be written past its end"
         self._file.pwrite(data, position)
 
     def flush(self) -> None:

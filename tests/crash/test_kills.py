@@ -80,11 +80,11 @@ class Process:
                     seen = 0
 
     def wait_a_moment(self, seconds: float) -> None:
-        """Wait as long as nothing is reported."""
+        """Wait this long, or until something is reported."""
         self._has_output(seconds)
 
     def _has_output(self, seconds: float) -> bool:
-        poll = select.poll()  # which takes descriptors of any number
+        poll = select.poll()  # unlike select(), it accepts descriptors above 1023
         poll.register(self._output, select.POLLIN)
         return bool(poll.poll(seconds * 1000))
 
@@ -142,7 +142,7 @@ def check_transactions(committed: Counter[str], acknowledged: Acknowledged) -> N
         producer_id, number, epoch, *_ = value.split(":")
         if int(producer_id) in TRANSACTIONAL:
             found[int(producer_id), int(number), int(epoch)] += 1
-    assert set(found.values()) <= {4}, "transactions of which a part is seen"
+    assert set(found.values()) <= {4}, "transactions that are seen in part"
     assert not [one for one in found if is_aborted(one[1])], "aborted transactions are seen"
     assert {one for one in acknowledged.ended if not is_aborted(one[1])} <= set(found), "commits are lost"
 

@@ -119,7 +119,7 @@ SCENARIOS: list[Callable[[Life], None]] = [
 ]
 
 
-# How these begin is tested on its own.
+# These begin with appends, which have tests of their own.
 BEGUN_WITH_APPENDS = retention, truncation, full_truncation
 
 

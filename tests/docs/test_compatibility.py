@@ -9,7 +9,7 @@ from tests.docs.facts import PAGE, collect, facts_of, listed, written
 COUNTS = {"F": 16, "L": 6, "I": 8, "C": 14, "D": 2, "T": 6}
 ALL = [f"{letter}{number}" for letter, count in COUNTS.items() for number in range(1, count + 1)]
 
-# What these facts are about is built.
+# The parts of Octavo that these facts are about exist.
 BUILT = [
     *(fact for fact in ALL if fact[0] in "FLI" and fact != "L5"),
     *(f"C{number}" for number in range(1, 7)),

@@ -26,7 +26,7 @@ def test_lines(data: bytes, lines: list[tuple[int, str]]) -> None:
     assert java_text.lines(data) == lines
 
 
-def test_bytes_that_are_no_utf8_are_refused() -> None:
+def test_bytes_that_are_not_utf8_are_refused() -> None:
     with pytest.raises(CorruptionError, match="expected UTF-8 text, found bytes ff") as raised:
         java_text.lines(b"0\nab\xff")
     assert raised.value.position == 4

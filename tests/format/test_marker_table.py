@@ -102,7 +102,7 @@ def test_damage_ends_the_table_before_its_batch(broken: bytes, problem: str) -> 
 
 @pytest.mark.parametrize("archive", ["v431-clean", "v392", "v01103"])
 def test_markers_of_real_brokers(archive: str) -> None:
-    """Each is read like `decode_control` reads it from its record."""
+    """Each is read as `decode_control` reads it from its record."""
     count = 0
     for path in archives.files(archive, "*.log"):
         log = walk(path.read_bytes())

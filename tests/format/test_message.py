@@ -1,4 +1,4 @@
-"""v0 and v1 messages one by one: like the kernel decodes them if they are sound, and leniently if they are not."""
+"""v0 and v1 messages one by one: as the kernel decodes them if they are sound, and leniently if they are not."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_segment_files(name: str, file: SegmentFile) -> None:
         names.LEADER_EPOCH_CHECKPOINT,
     ],
 )
-def test_names_that_are_no_segment_files(name: str) -> None:
+def test_names_that_are_not_segment_files(name: str) -> None:
     assert SegmentFile.parse(name) is None
 
 
@@ -87,7 +87,7 @@ def test_kraft_snapshots() -> None:
         "00000000000000000341-0000000002-88123.checkpoint",
     ],
 )
-def test_names_that_are_no_kraft_snapshots(name: str) -> None:
+def test_names_that_are_not_kraft_snapshots(name: str) -> None:
     assert KRaftSnapshot.parse(name) is None
 
 
@@ -189,7 +189,7 @@ def test_folders_that_cannot_be(folder: PartitionFolder) -> None:
         _ = folder.name
 
 
-def test_folders_that_the_log_manager_passes_over() -> None:
+def test_folders_that_the_log_manager_skips() -> None:
     assert names.is_ignored_folder("remote-log-index-cache")
     assert names.is_ignored_folder("__cluster_metadata-0")
     assert not names.is_ignored_folder("__consumer_offsets-0")

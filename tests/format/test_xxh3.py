@@ -36,7 +36,7 @@ def test_hashes(length: int, expected: int) -> None:
 
 
 def test_a_topic_is_hashed_as_java_writes_it() -> None:
-    """A zero byte, two longs, a text, and a count of partitions, of which here there are none."""
+    """A zero byte, two longs, a text, and the number of partitions, here 0."""
     topic = GroupTopic("topic", (1).to_bytes(8) + (2).to_bytes(8), ())
     data = b"\0" + (1).to_bytes(8, "little") + (2).to_bytes(8, "little")
     data += "topic".encode("utf-16-le") + (5).to_bytes(4, "little") + (0).to_bytes(4, "little")

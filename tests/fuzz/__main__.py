@@ -42,9 +42,9 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--inputs", type=int, default=100_000, help="how many inputs to make")
-    parser.add_argument("--seed", type=int, default=0, help="what they are made from")
+    parser.add_argument("--seed", type=int, default=0, help="decides what they are")
     parser.add_argument("--target", choices=TARGETS, help="one target instead of all")
-    parser.add_argument("--seconds", type=float, help="stop after so long")
+    parser.add_argument("--seconds", type=float, help="stop after this many seconds")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--save", type=Path, default=Path("build/fuzz"), help="where the inputs of findings go")
     parser.add_argument("--input", type=Path, help="run this one file through --target, without guards")

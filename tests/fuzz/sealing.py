@@ -13,7 +13,7 @@ LZ4_MAGIC = bytes.fromhex("04224d18")
 
 
 def seal_log(random: Random, data: bytearray) -> None:
-    """Correct the checksum of each entry, as far as lengths can be followed; a length that cannot may be made to
+    """Correct the checksum of each entry, as far as lengths can be followed; one that leads nowhere may be made to
     fit."""
     at = 0
     while len(data) - at > layout.HEADER_UP_TO_MAGIC:

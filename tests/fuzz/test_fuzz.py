@@ -100,14 +100,14 @@ def test_what_breaks_the_contract_is_found(
     misdeed: Callable[[], None], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if misdeed is believe_a_length and not Path("/proc/self/statm").exists():
-        pytest.skip("the limit of the address space is Linux's")
+        pytest.skip("only Linux can limit the address space")
     if sentence == "took too much CPU time":  # the others keep the long limit: fresh pages are slow on a busy machine
         monkeypatch.setattr("tests.fuzz.worker.CPU_SECONDS", 0.3)
     outcome = run(Plan([spoiled(misdeed)], SEED, 12), processes=1)
     (finding,) = outcome.findings
     assert sentence in finding.problem
     assert (finding.number, finding.target, finding.data) == (4, "spoiled", FIFTH)
-    assert outcome.accepted["spoiled"] >= 7, "the run goes on with the inputs behind it"
+    assert outcome.accepted["spoiled"] >= 7, "the run continues with the inputs after it"
 
 
 def test_the_command(tmp_path: Path) -> None:

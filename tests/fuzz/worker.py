@@ -23,7 +23,7 @@ from tests.fuzz.inputs import Plan
 from tests.fuzz.target import Target
 
 CPU_SECONDS = 2.0
-LARGEST_GROWTH = 96 << 20  # of the resident memory, by one input
+LARGEST_GROWTH = 96 << 20  # how much one input may add to the resident memory
 ADDRESS_SPACE = 2 << 30  # in addition to what the process has at its start
 REPORT_EVERY = 500
 

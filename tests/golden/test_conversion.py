@@ -78,7 +78,7 @@ def test_up_makes_one_batch_of_plain_messages(archive: str) -> None:
 
 # F16
 @pytest.mark.parametrize("archive", SOUND)
-def test_down_loses_what_the_magic_cannot_hold_alone(archive: str) -> None:
+def test_down_loses_only_what_the_magic_cannot_hold(archive: str) -> None:
     for path in archives.files(archive, "*.log*"):
         stored = [batch for batch in batches(path) if batch[0].magic == 2 and batch[0].codec_id != Codec.ZSTD]
         whole = b"".join(data for _, data in stored)

@@ -38,7 +38,7 @@ def test_the_logs_alone_give_the_same_records(
     assert found.damage_count == expected.damage_count
 
 
-def test_what_was_lost_is_said(tmp_path: Path) -> None:
+def test_what_was_lost_is_reported(tmp_path: Path) -> None:
     part = copy_without("v431-clean", tmp_path / "part", ".txnindex")
     read = run("cat", str(part), "--isolation-level", "read_committed", "--output", str(tmp_path / "records"))
     assert read.exit == 0

@@ -61,7 +61,7 @@ def test_recovered_files_are_those_of_kafka(archive: str, partition: str, tmp_pa
     assert contents(tmp_path / partition) == contents(unpack(f"{archive}-recovered") / partition)
 
 
-def test_what_was_cut_is_said(tmp_path: Path) -> None:
+def test_what_was_cut_is_reported(tmp_path: Path) -> None:
     cuts = {}
     for partition in PARTITIONS:
         for recovered in recover("v431-torn", partition, tmp_path / partition).recovered:

@@ -142,7 +142,7 @@ def test_torn_ends_are_cut_where_the_broker_cut_them() -> None:
             assert snapshot.log_end_offset == answers[topic]["read_uncommitted"]["end"][str(partition)], topic
 
 
-def test_a_damaged_batch_in_the_middle_is_an_error_or_passed_over() -> None:
+def test_a_damaged_batch_in_the_middle_is_an_error_or_skipped() -> None:
     folder = archives.unpack("v431-torn")
     note = next(note for note in archives.entry("v431-torn")["notes"] if note["file"].startswith(FLIPPED))
     with pytest.raises(octavo.CorruptRecordError, match=f"{note['file']}, position .*CRC does not match") as raised:

@@ -95,7 +95,7 @@ def _field(entry: dict[str, Any], structs: dict[str, Struct], pending: dict[str,
         tagged=tagged,
         flexible=Versions.parse(entry["flexibleVersions"]) if "flexibleVersions" in entry else None,
         ignorable=bool(entry.get("ignorable", False)),
-        # Kafka's generator takes a null without quotes for no default at all.
+        # Kafka's generator reads a null without quotes as no default at all.
         declared_default=NATURAL if entry.get("default") is None else _default(kind, entry["default"]),
     )
 

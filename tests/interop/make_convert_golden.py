@@ -114,7 +114,7 @@ def make() -> tuple[Sets, list[Case]]:
 
 
 def written(sets: Sets, cases: list[Case]) -> str:
-    """One line a set and a case, so that a change shows as such."""
+    """One line per set and per case, so that a diff shows what changed."""
     named = ",\n".join(f"{json.dumps(name)}: {json.dumps(data.hex())}" for name, data in sets.items())
     listed = ",\n".join(map(json.dumps, cases))
     return f'{{"sets": {{\n{named}\n}},\n"cases": [\n{listed}\n]}}\n'

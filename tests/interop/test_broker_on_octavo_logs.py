@@ -24,13 +24,13 @@ pytestmark = pytest.mark.kafka
 # Written elsewhere and copied in: the whole folder, or only the log files, which the broker indexes again.
 COPIES = "copied", "bare"
 HOUR_MS = 3_600_000
-LOOKS = 20_000  # at what the broker says; each is a request
-SPECIAL = LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
+LOOKS = 20_000  # how often the broker is asked at most
+SPECIAL = -1, -2, -3  # latest, earliest, largest timestamp
 ISOLATIONS = {"read_uncommitted": Isolation.READ_UNCOMMITTED, "read_committed": Isolation.READ_COMMITTED}
 
 
 class Story:
-    """One directory, owned by Octavo and by a broker in turn; `written` is what either was told is safe."""
+    """One directory, owned by Octavo and by a broker in turn; `written` is what either was told is in the log."""
 
     def __init__(self, jvm: ModuleType, folder: Path) -> None:
         self.jvm = jvm
@@ -92,7 +92,7 @@ class Story:
                 assert consume(logs.log(topic, 0), level) == written.of(isolation), topic
 
     def produce(self) -> None:
-        """A real producer continues, also on the copies; and one with transactions."""
+        """A real producer continues, on the copies too, and so does a transactional one."""
         producer = Producer(self.jvm, self.servers, compression_type="gzip", linger_ms="5")
         for topic in self.written:
             self._note(topic, producer.send(topic, [(b"real", b"%d" % number) for number in range(5)]))
@@ -163,7 +163,7 @@ def copies(topic: str) -> list[str]:
 
 
 def timestamps(written: Written, draw: random.Random) -> list[int]:
-    """Those around some records', the ends, and none."""
+    """Timestamps around those of some records, before the first, and after the last."""
     times = [record.timestamp for record in written.records]
     near = [time_ms + by for time_ms in draw.sample(times, 10) for by in (-1, 0, 1)]
     return sorted({0, min(times), max(times), max(times) + 1, *near})

@@ -22,7 +22,7 @@ TOPICS = ("a", "b")
 
 
 def rows(first: int, count: int) -> Any:
-    """Rows of two topics, numbered on."""
+    """Rows of two topics, numbered consecutively."""
     numbers = range(first, first + count)
     return pa.record_batch(
         {

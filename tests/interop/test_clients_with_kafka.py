@@ -160,7 +160,7 @@ def test_kafkas_coordinator_reads_our_commits(jvm: ModuleType, tmp_path: Path) -
     offset = OffsetAndMetadata(42, "näher", 7)
     store.logs.consumer(group="my-group").commit({("t", 0): offset})
     (record,) = store.records("__consumer_offsets")
-    assert record.partition == 12  # of 50, by the hash of the group
+    assert record.partition == 12  # one of 50, chosen by the group's hash
     serde = jvm.JClass("org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde")()
     wrap = jvm.java.nio.ByteBuffer.wrap
     read = serde.deserialize(wrap(java_bytes(jvm, record.key)), wrap(java_bytes(jvm, record.value)))

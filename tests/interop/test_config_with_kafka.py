@@ -15,7 +15,7 @@ from octavo.errors import ConfigError
 pytestmark = pytest.mark.kafka
 
 # Intentional differences: small segments as brokers before 4.0 accepted them; zero cleaner threads is refused.
-OF_THE_AUTHORIZER = {"super.users", "allow.everyone.if.no.acl.found"}  # a plugin's, which a broker passes on unseen
+OF_THE_AUTHORIZER = {"super.users", "allow.everyone.if.no.acl.found"}  # a plugin's: a broker passes them on unread
 WIDER_OR_NARROWER = {"segment.bytes", "log.segment.bytes", "log.cleaner.threads", "group.consumer.assignors"}
 # The offsets topic's codec is checked when it is used, not when it is parsed.
 CHECKED_LATER = {"offsets.topic.compression.codec"}

@@ -144,7 +144,7 @@ def test_up(
 @given(requests=logs((0, 1)), stamp=st.none() | TIMESTAMPS)
 def test_rewrite(kafka_392: Kafka, kafka_431: Kafka, requests: list[dict[str, Any]], stamp: int | None) -> None:
     data = b"".join(kafka_392.build(**request) for request in requests)
-    if stamp is not None:  # as a broker with LogAppendTime does it: in place, what is inside keeps its own
+    if stamp is not None:  # as a broker with LogAppendTime does: in place, so inner messages keep their own timestamps
         data = b"".join(stamped(data, int(row["position"]), int(row["size"]), stamp) for row in walk(data).table)
     theirs = kafka_431.ask("rewrite", data=data.hex())
     assert isinstance(theirs, bytes), theirs

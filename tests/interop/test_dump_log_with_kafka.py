@@ -109,7 +109,7 @@ def damage(chance: random.Random, file: Path, folder: Path) -> Path:
 
 
 def repair_crcs(log: bytearray) -> None:
-    """Give each batch a right CRC, so that what is wrong inside is looked at."""
+    """Give each batch a correct CRC, so that the tools look at what is wrong inside."""
     position = 0
     while position + 17 <= len(log):
         (size,) = struct.unpack_from(">i", log, position + 8)

@@ -155,7 +155,7 @@ class Driver:
         self.twins.update_high_watermark(self.draw.choice((log.log_end_offset, self._offset())))
 
     def look(self) -> None:
-        # The first read finds out where the watermark lies; in Kafka not if it is refused.
+        # The first read finds out where the watermark lies, but not if Kafka refuses it.
         self.twins.read(self.twins.ours.log_start_offset, 100, Isolation.READ_UNCOMMITTED, min_one_batch=True)
         for isolation in Isolation:
             offset, size = self._offset(), self.draw.choice((0, 50, 300, 5000))
@@ -181,7 +181,7 @@ class Driver:
 
     def delete_records(self) -> None:
         log = self.twins.ours
-        if log.log_start_offset <= log.high_watermark:  # it may lie before the start, in the batch that holds it
+        if log.log_start_offset <= log.high_watermark:  # the watermark may lie before the start, in the same batch
             self.twins.advance_log_start(self.draw.randint(log.log_start_offset, log.high_watermark))
 
     def roll(self) -> None:

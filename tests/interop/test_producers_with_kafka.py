@@ -76,7 +76,7 @@ class Pair:
         self._append("CLIENT" if client else "COORDINATOR", -1, self._batch(entry, sequence, count, transactional))
 
     def _batch(self, entry: ProducerStateEntry, sequence: int, count: int, transactional: bool) -> list[bytes]:
-        """The same batch for Kafka, which assigns offsets, and with the offsets that it assigns."""
+        """The same batch twice: for Kafka, which assigns offsets, and with the offsets that it will assign."""
         epoch, timestamp = self._epoch(entry), self._now_ms + self._random.randint(0, 999)
         return [
             data(

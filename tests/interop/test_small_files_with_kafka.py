@@ -68,7 +68,7 @@ def test_uuids(jvm: ModuleType) -> None:
 def test_properties(jvm: ModuleType) -> None:
     for text in words([*"ab=: \t\f\n\r\\#!", "\\u0041", "\\u"], 3000, 12):
         if text.rstrip("\r\n").endswith("\\"):
-            continue  # Java makes an empty property of a backslash alone at the end
+            continue  # Java turns a lone backslash at the end into an empty property
         properties = jvm.java.util.Properties()
         data = jvm.java.io.ByteArrayInputStream(jvm.JArray(jvm.JByte)(text.encode()))
         try:

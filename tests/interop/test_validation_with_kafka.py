@@ -61,7 +61,7 @@ def test_whole_batches_are_checked_as_kafkas_log_does(jvm: ModuleType, tmp_path:
     assert answer == case.answer
 
 
-# Times around the limits of the configs below, and around none.
+# Timestamps around the limits of the configs below, and around -1, which means none.
 TIMES = st.sampled_from([-1, 0, 5, NOW - 1001, NOW - 1000, NOW, NOW + 1000, NOW + 1001, NOW + 2 * 3_600_000])
 KEYS = st.none() | st.binary(max_size=8)
 HEADERS = st.lists(st.builds(Header, st.text(max_size=3), st.none() | st.binary(max_size=5)), max_size=2).map(tuple)

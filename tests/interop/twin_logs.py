@@ -20,7 +20,6 @@ from octavo.storage.recovery.load import LoadRequest
 from tests.interop.real_log import LOG, entries_of, unified_log
 from tests.storage.worlds import World
 
-HOUR_MS = 3_600_000
 State = dict[str, Any]
 Appended = tuple[int, int, int]  # first and last offset, log append time
 ISOLATIONS = {
@@ -224,7 +223,7 @@ class Twins:
         assert mine == real, f"{isolation} from {offset}: ours {mine}, Kafka's {real}"
 
     def look_up(self, timestamp: int) -> None:
-        """By time, or with -3 the record of the largest; the log's own answer, before any isolation."""
+        """Look up a time, or with -3 the record with the largest one; isolation levels do not count yet."""
         found = self.theirs.fetchOffsetByTimestamp(timestamp, self._jvm.java.util.Optional.empty())
         answer = found.timestampAndOffsetOpt()
         real = (int(answer.get().timestamp), int(answer.get().offset)) if answer.isPresent() else None
@@ -239,8 +238,8 @@ class Twins:
 
 
 def our_state(log: PartitionLog) -> State:
-    """Where the log starts among unstable records, Kafka takes the batch there for the first unstable offset: it may
-    begin before the start, or after it. We take the start."""
+    """Our state in Kafka's terms. If the log starts among unstable records, the first unstable offset is the start for
+    us; for Kafka it is the base offset of the batch there, which may be before the start, or after it."""
     start, unstable = log.log_start_offset, log.first_unstable_offset
     if unstable == start:
         unstable = max(log.locate(start).offset, start)
@@ -275,8 +274,8 @@ def their_state(log: Any) -> State:
 
 
 def files(folder: Path, *, trimmed: bool = False) -> dict[str, Any]:
-    """What the files say. Those of the last segment's indexes count when they are trimmed: before, Kafka leaves what
-    was cut off in them."""
+    """What the files say. The last segment's indexes count only once they are trimmed: until then, Kafka leaves in them
+    what was cut off."""
     found: dict[str, Any] = {}
     paths = sorted(folder.iterdir())
     active = max(path.stem for path in paths if path.suffix == ".log")

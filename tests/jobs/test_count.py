@@ -95,7 +95,7 @@ def test_empty_batches_and_an_empty_partition(tmp_path: Path) -> None:
     assert rows[TopicPartition("orders", 1)].tally == Tally()
 
 
-def test_a_damaged_batch_is_passed_over_and_told(tmp_path: Path) -> None:
+def test_a_damaged_batch_is_skipped_and_reported(tmp_path: Path) -> None:
     batches = [batch(0, 5), batch(5, 5), batch(10, 5)]
     path = write_segment(tmp_path / "orders-0", 0, *batches)
     content = bytearray(path.read_bytes())

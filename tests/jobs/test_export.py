@@ -51,7 +51,7 @@ def request(output: Path, form: Form = "parquet", limit: int | None = None, *, f
 
 
 def read_parquet(path: Path) -> pa.Table:
-    return pq.ParquetFile(path).read()  # pq.read_table would take the names of folders for columns
+    return pq.ParquetFile(path).read()  # pq.read_table would turn folder names into columns
 
 
 def read_arrow(path: Path) -> pa.Table:
@@ -85,7 +85,9 @@ def test_one_file_has_all_records_in_order(
 
 
 @pytest.mark.parametrize(("form", "read"), [("parquet", read_parquet), ("arrow", read_arrow)])
-def test_a_folder_has_a_file_a_task(logs: Path, tmp_path: Path, form: Form, read: Callable[[Path], pa.Table]) -> None:
+def test_a_folder_has_one_file_per_task(
+    logs: Path, tmp_path: Path, form: Form, read: Callable[[Path], pa.Table]
+) -> None:
     output = tmp_path / "out" / "orders"
     results = exported(logs, request(output, form, folder=True))
     files = sorted(output.iterdir())

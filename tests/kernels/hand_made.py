@@ -52,7 +52,7 @@ def sized(body: bytes) -> bytes:
 
 
 def batch(records: bytes, count: int, *, size: int | None = None, magic: int = 2, **fields: int) -> bytes:
-    """A v2 batch with a right CRC; `size` is the length field, if it should be wrong."""
+    """A v2 batch with a correct CRC; `size` is the length field, if it should be wrong."""
     defaults = {"base_offset": 0, "partition_leader_epoch": -1, "attributes": 0, "last_offset_delta": 0}
     defaults |= {"base_timestamp": 0, "max_timestamp": 0, "producer_id": -1, "producer_epoch": -1, "base_sequence": -1}
     assert fields.keys() <= defaults.keys()
@@ -85,7 +85,7 @@ def message(
 
 
 def raw_message(offset: int, magic: int, attributes: int, rest: bytes) -> bytes:
-    """A message with a right CRC around any bytes."""
+    """A message with a correct CRC around any bytes."""
     body = magic.to_bytes(1, signed=True) + attributes.to_bytes(1) + rest
     return layout.ENTRY_PREFIX.pack(offset, 4 + len(body)) + zlib.crc32(body).to_bytes(4) + body
 

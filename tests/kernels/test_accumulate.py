@@ -153,7 +153,7 @@ def one_by_one(kernels: SimpleNamespace, records: list[Record], batch_size: int,
 
 
 def headers_of(record: Record) -> bytes:
-    """The end of the record alone in a batch, as the other kernel encodes it.
+    """The end of a batch's only record, as the other kernel encodes it.
 
     Without headers a record ends with their count; the length in front may be longer with them.
     """

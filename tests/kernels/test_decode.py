@@ -13,8 +13,6 @@ from octavo.kernels.layout import BATCH_OVERHEAD, LOG_APPEND_TIME, Code, Column,
 from tests.golden.strings import BATCHES, TS0
 from tests.kernels.hand_made import batch, content, record, sized, table_of, varint
 
-FIRST = BATCH_OVERHEAD  # where the first record of the first batch lies
-
 
 def decode(kernels: SimpleNamespace, *entries: bytes, wanted: int = Column.ALL) -> tuple[Outcome, dict[str, Any]]:
     data, table = table_of(*entries)
@@ -133,7 +131,7 @@ def test_attributes_of_a_record_are_never_read(kernels: SimpleNamespace) -> None
 
 
 def test_varints_need_not_be_minimal(kernels: SimpleNamespace) -> None:
-    """A fifth group has room for 35 bits: those above the 32nd are dropped, as in Kafka; so with the tenth of 64."""
+    """Five groups have room for 35 bits: those above the 32nd are dropped, as in Kafka. Ten and 64 are alike."""
     wide_one = b"\x82\x80\x80\x80\x70"  # 1, and bits above the 32nd
     widest_one = b"\x82" + b"\x80" * 8 + b"\x7e"
     body = (

@@ -100,7 +100,7 @@ def test_log_append_time_is_that_of_all(kernels: SimpleNamespace) -> None:
     assert (header.base_timestamp, header.max_timestamp, records[0].timestamp) == (777, 777, 777)
 
 
-def test_a_batch_of_which_nothing_stays_goes(kernels: SimpleNamespace) -> None:
+def test_a_batch_with_nothing_left_goes(kernels: SimpleNamespace) -> None:
     done = filtered(kernels, LATER + batch(record(0, b"a", b"4"), 1, base_offset=30))
     assert (done.fates, offsets(done.data)) == ([Fate.GONE, Fate.WHOLE], [30])
 
@@ -257,7 +257,7 @@ def foreseen(kernels: SimpleNamespace, table: OffsetTable, data: bytes, verdict:
     return [int(fate) for fate in fates]
 
 
-def test_marks_tell_what_becomes_of_batches(kernels: SimpleNamespace) -> None:
+def test_marks_decide_about_whole_batches(kernels: SimpleNamespace) -> None:
     data = (
         batch(record(0, b"a") + record(1, b"b"), 2, base_offset=0, last_offset_delta=1)  # both come again later
         + batch(record(0, b"c") + record(1, b"a"), 2, base_offset=10, last_offset_delta=1)  # one of them

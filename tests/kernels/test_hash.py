@@ -68,7 +68,7 @@ def test_checksums_agree(data: bytes, value: int) -> None:
         assert getattr(compiled, name)(data) == getattr(reference, name)(data)
 
 
-def test_which_crc32c_runs_is_told(kernels: SimpleNamespace) -> None:
+def test_which_crc32c_runs_is_reported(kernels: SimpleNamespace) -> None:
     expected = {"compiled": {"sse4.2", "armv8-crc", "portable"}, "reference": {"python"}}
     assert kernels.crc32c_implementation() in expected[kernels.name]
 

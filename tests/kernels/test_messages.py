@@ -77,7 +77,7 @@ def test_the_same_rows_bytes_and_errors(schema: MessageSchema, version: int) -> 
 
 
 def _readable(found: object) -> object:
-    """Without the addresses of views, which are different objects."""
+    """The text without the addresses of views, which are different objects."""
     if isinstance(found, tuple) and isinstance(found[0], str):
         head, *rest = found[0].split("<memory at ")
         return "".join([head, *(part.partition(">")[2] for part in rest)]), found[1:]

@@ -202,7 +202,7 @@ def test_damaged_records(kernels: SimpleNamespace, records: bytes, count: int, c
     assert mapped(kernels, table_of(9), batch(records, count)) == code
 
 
-def test_memory_for_no_slot_is_refused(kernels: SimpleNamespace) -> None:
+def test_memory_that_holds_no_slot_is_refused(kernels: SimpleNamespace) -> None:
     table = OffsetTable.empty(np.zeros(8, np.uint8), 0.9, KeyHash.MD5, SECRET)
     with pytest.raises(ValueError, match="one slot or more"):
         kernels.map_columns(table, columns_of(kernels, [b"a"]), 0)

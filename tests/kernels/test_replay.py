@@ -117,7 +117,7 @@ def test_a_batch_that_comes_around_to_the_sequences_of_another_is_not_a_clear_ca
     assert kernels.continues(batches({}), producers)
 
 
-def test_batches_without_a_producer_are_passed_over(kernels: SimpleNamespace) -> None:
+def test_batches_without_a_producer_are_skipped(kernels: SimpleNamespace) -> None:
     producers = ProducerArrays()
     rows = [{"producer_id": -1}, {"producer_id": -1, "attributes": CONTROL}, {"producer_id": -5, "attributes": 0x30}]
     assert replay(kernels, producers, batches(*rows)) == ((Replayed.DONE, 3), [])

@@ -123,7 +123,7 @@ def test_the_first_batch_that_reaches_a_target(kernels: SimpleNamespace) -> None
     assert kernels.find_batch(b"", 0, False) == (Seek.MORE, -1, 0, 0)
 
 
-def test_a_batch_that_headers_do_not_tell_about(kernels: SimpleNamespace) -> None:
+def test_a_batch_that_must_be_decoded(kernels: SimpleNamespace) -> None:
     one, old = batch(0, [5]), bytearray(batch(1, [6]))
     old[16] = 1
     assert kernels.find_batch(one + bytes(old), 1, False) == (Seek.DECODE, -1, len(one), 0)

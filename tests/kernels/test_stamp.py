@@ -58,7 +58,7 @@ def test_time_and_type_take_a_new_crc(kernels: SimpleNamespace) -> None:
     data, table, _ = stamped(kernels, PAIR + SINGLE, 0, 0, True, [50, 9])
     assert table["max_timestamp"].tolist() == [50, 9]
     assert table["attributes"].tolist() == [LOG_APPEND_TIME, LOG_APPEND_TIME]
-    assert walk(data).table.tolist() == table.tolist()  # its flaws: the CRCs fit
+    assert walk(data).table.tolist() == table.tolist()  # including its flaws: no CRC is wrong
     again, _, _ = stamped(kernels, data, 0, 0, False, [7, 9])
     assert walk(again).table["crc"].tolist() == walk(PAIR + SINGLE).table["crc"].tolist()
 

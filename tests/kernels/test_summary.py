@@ -77,7 +77,7 @@ def test_producers_the_first_and_the_last(kernels: SimpleNamespace) -> None:
     assert summary(kernels, first, {**last, "producer_id": 0})["with_producers"] is True
 
 
-def test_of_nothing(kernels: SimpleNamespace) -> None:
+def test_a_summary_of_nothing(kernels: SimpleNamespace) -> None:
     found = dict(zip(BATCH_SUMMARY, kernels.summarize_batches(np.empty(0, BATCH)), strict=True))
     assert {name for name, value in found.items() if value is True} == {"from_zero", "ascending", "produced"}
     unknown = {name for name in BATCH_SUMMARY if name.endswith(("offset", "epoch", "timestamp"))}

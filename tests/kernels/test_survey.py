@@ -1,4 +1,4 @@
-"""What a survey says about a batch's records: what decoding them says."""
+"""A survey of a batch's records finds the same as decoding them."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_projections_are_the_same_columns(log: bytes, wanted: int) -> None:
     assert some.items() <= whole.items()
 
 
-def test_memory_does_not_follow_what_a_chunk_unpacks_to() -> None:
+def test_memory_does_not_grow_with_what_a_chunk_unpacks_to() -> None:
     """64 batches of some hundred bytes, each of which decompresses to 1 MiB."""
     value = bytes(1 << 20)
     log = b"".join(build_batch([Record(i, 0, None, value)], codec=Codec.ZSTD) for i in range(64))

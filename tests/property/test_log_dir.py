@@ -32,8 +32,8 @@ class LogDirMachine(RuleBasedStateMachine):
     def begin(self) -> None:
         self.files = FaultFileSystem()
         self.clock = ManualClock(NOW_MS)
-        self.values: dict[str, list[list[bytes]]] = {}  # of each partition
-        self.flushed: dict[tuple[str, int], int] = {}  # how many of them
+        self.values: dict[str, list[list[bytes]]] = {}  # by topic, those of each partition
+        self.flushed: dict[tuple[str, int], int] = {}  # how many of a partition's values are safe
         self.segment_bytes: dict[str, int] = {}
         self.count = 0
         self.open()

@@ -38,7 +38,7 @@ def test_a_set_reads_back(written: list[Record], how: dict[str, Any]) -> None:
 
 
 @given(records(headers=False), SETS)
-def test_a_wrapper_tells_its_last_offset(written: list[Record], how: dict[str, Any]) -> None:
+def test_a_wrapper_has_its_last_offset(written: list[Record], how: dict[str, Any]) -> None:
     rows = [BatchHeader.from_row(row) for row in walk(encode_message_set(written, **how)).table]
     assert {row.codec_id for row in rows} == {how["codec"]}
     if how["codec"] is Codec.NONE:

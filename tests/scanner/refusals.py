@@ -1,4 +1,4 @@
-"""Files and folders that the system refuses to list or open, even to root."""
+"""Files and folders that the system refuses to list or open, even for root."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_a_record_is_named_as_a_consumers(scan: Scan) -> None:
     assert repr(next(iter(scan))).startswith("ConsumerRecord(topic='orders', partition=0, offset=0,")
 
 
-def test_count_head_and_limit(logs: Path, scan: Scan) -> None:
+def test_count_head_and_limit(scan: Scan) -> None:
     assert scan.count() == 4
     assert scan.head(2)["offset"].to_pylist() == [0, 1]
     assert scan.head().num_rows == 4

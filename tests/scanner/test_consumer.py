@@ -195,7 +195,7 @@ def test_transactions(logs: octavo.LogDir) -> None:
     assert reading.position(ORDERS) == 14  # after the marker
 
 
-def test_damage_is_raised_until_it_is_passed(tmp_path: Path) -> None:
+def test_damage_is_raised_until_a_seek_goes_past_it(tmp_path: Path) -> None:
     write_segment(tmp_path / "orders-0", 0, batch(0), batch(1)[:-1] + b"x", batch(2))
     reading = octavo.scan(tmp_path).consumer()
     for _ in range(2):

@@ -135,7 +135,7 @@ def test_an_empty_folder_is_what_its_name_says(tmp_path: Path) -> None:
     assert not read(tmp_path / "logs").partitions
 
 
-def test_two_folders_of_one_partition_are_told(logs: Path) -> None:
+def test_two_folders_of_one_partition_are_reported(logs: Path) -> None:
     (logs / "orders-00").mkdir()
     directory = read(logs)
     assert len(directory.partitions[ORDERS].segments) == 2
@@ -162,7 +162,7 @@ def test_other_places_are_refused(logs: Path, name: str, problem: str) -> None:
         read(logs.parent / name)
 
 
-def test_of_two_copies_the_one_that_reaches_furthest_is_read(logs: Path, tmp_path: Path) -> None:
+def test_the_longer_of_two_copies_is_read(logs: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     write_segment(other / "orders-0", 0, batch(0, 3), batch(3, 9), closed=False)
     write_segment(other / "payments-0", 0, batch(0, 1))
@@ -174,7 +174,7 @@ def test_of_two_copies_the_one_that_reaches_furthest_is_read(logs: Path, tmp_pat
         assert [str(note) for note in log_dirs.notes] == [note]
 
 
-def test_of_equal_copies_the_first_is_read(logs: Path) -> None:
+def test_the_first_of_two_equal_copies_is_read(logs: Path) -> None:
     first, second = read(logs), read(logs)
     assert merge([first, second]).partitions[ORDERS] is first.partitions[ORDERS]
 
@@ -204,6 +204,6 @@ def test_segment_files_of_one_folder_make_one_partition(logs: Path) -> None:
     assert log_dirs.given() == {ORDERS}
 
 
-def test_no_place_is_an_error() -> None:
+def test_a_missing_place_is_an_error() -> None:
     with pytest.raises(ScanError, match="no place to read from"):
         open_log_dirs([])

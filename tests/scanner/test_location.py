@@ -1,4 +1,4 @@
-"""Places to read from: paths and URLs by one function."""
+"""Places to read from: one function for paths and URLs."""
 
 from __future__ import annotations
 

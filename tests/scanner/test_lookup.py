@@ -85,7 +85,7 @@ def test_only_the_first_segment_that_can_have_the_time_is_searched(folder: Path)
     assert find_timestamp(snapshot, 55, 3).offset == 2
 
 
-def test_the_gaps_of_compaction_are_passed(folder: Path) -> None:
+def test_the_gaps_of_compaction_are_skipped(folder: Path) -> None:
     write_segment(folder, 0, batch(0), batch(7))
     write_segment(folder, 20, batch(25))
     snapshot = snapshot_of(folder)
@@ -129,7 +129,7 @@ def test_the_largest_timestamp_of_a_segment_that_is_still_written(folder: Path) 
     assert find_timestamp(snapshot, -3, TEN).offset == 9
 
 
-def test_a_damaged_index_is_a_note_and_no_obstacle(folder: Path) -> None:
+def test_a_damaged_index_is_a_note_and_not_an_obstacle(folder: Path) -> None:
     batches = [batch(number, timestamp=1000 + number) for number in range(TEN)]
     write_segment(folder, 0, *batches)
     index = path(folder, 0, FileKind.OFFSET_INDEX)

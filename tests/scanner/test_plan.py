@@ -126,7 +126,7 @@ def test_topics_by_name_pattern_and_all(logs: Path) -> None:
     assert topics(topics=re.compile("no")) == set()
 
 
-def test_who_gives_a_partitions_folder_has_named_it(logs: Path) -> None:
+def test_a_partitions_folder_names_its_topic(logs: Path) -> None:
     assert len(octavo.scan(logs / "__consumer_offsets-0").plan()) == 1
     with pytest.raises(octavo.ScanError, match="no topic has a partition 1"):
         octavo.scan(logs / "__consumer_offsets-0", partitions=1)
@@ -164,7 +164,7 @@ def test_offsets_may_differ_by_partition(logs: Path) -> None:
     ]  # fmt: skip
 
 
-def test_an_offset_below_the_log_start_is_told(logs: Path) -> None:
+def test_an_offset_below_the_log_start_is_reported(logs: Path) -> None:
     (logs / "log-start-offset-checkpoint").write_text("0\n1\norders 0 25\n")
     scan = octavo.scan(logs, "orders", 0, from_offset=20)
     assert bounds(scan.plan()) == [(25, 100)]

@@ -64,7 +64,7 @@ def test_records_are_cut_off_without_the_offset_column(folder: Path) -> None:
     assert table["timestamp"].cast("int64").to_pylist() == stamps
 
 
-def test_gaps_and_empty_batches_are_passed(folder: Path) -> None:
+def test_gaps_and_empty_batches_are_skipped(folder: Path) -> None:
     # C7 F14
     write_segment(folder, 0, sparse(3, 7), empty_batch(read_header(TEN[1])), sparse(20), TEN[5], sparse(68))
     assert offsets(folder) == [3, 7, 20, *range(50, 60), 68]
@@ -162,9 +162,7 @@ class TestDamage:
         assert scan.to_table().num_rows == 90
 
     @pytest.mark.parametrize("damage", CASES.values(), ids=CASES)
-    def test_damage_outside_the_bounds_is_no_ones_business(
-        self, folder: Path, damage: Callable[[bytes], bytes]
-    ) -> None:
+    def test_damage_outside_the_bounds_does_not_matter(self, folder: Path, damage: Callable[[bytes], bytes]) -> None:
         write_segment(folder, 0, *TEN[:3], damage(TEN[3]), *TEN[4:])
         assert offsets(folder, from_offset=12, to_offset=30) == list(range(12, 30))
         assert offsets(folder, from_offset=40) == list(range(40, 100))
@@ -187,7 +185,7 @@ class TestDamage:
         assert scan.damage_count == 1
         assert offsets(folder, from_offset=40) == list(range(40, 105))
 
-    def test_damage_before_the_first_record_of_a_time_is_told(self, folder: Path) -> None:
+    def test_damage_before_the_first_record_of_a_time_is_reported(self, folder: Path) -> None:
         damaged = bytearray(TEN[5])
         damaged[70] ^= 1
         log = write_segment(folder, 0, *TEN[:5], bytes(damaged), *TEN[6:])
@@ -207,7 +205,7 @@ class TestDamage:
         path(folder, 0, FileKind.OFFSET_INDEX).write_bytes(bytes(80))
         data = bytearray(log.read_bytes())
         data[3 * SIZE + 8 : 3 * SIZE + 12] = (int(batches * SIZE) - 12).to_bytes(4)
-        data[3 * SIZE + 17] ^= 1  # of its CRC
+        data[3 * SIZE + 17] ^= 1  # a bit of its CRC
         log.write_bytes(data)
         scan = octavo.scan(folder, on_damage="skip")
         assert [record.offset for record in scan] == [*range(30), *range(40, 100 if is_last else 105)]
@@ -251,7 +249,7 @@ class TestChanges:
         assert [record.offset for record in scan] == list(range(100))
         assert not scan.notes
 
-    def test_what_was_deleted_is_told(self, folder: Path, scan: Scan) -> None:
+    def test_what_was_deleted_is_reported(self, folder: Path, scan: Scan) -> None:
         self.remove(folder, 0, 40)
         assert [record.offset for record in scan] == list(range(80, 100))
         assert "offsets 0 to 19 were deleted while they were read" in str(scan.notes[0])
@@ -286,7 +284,7 @@ class TestChanges:
             file.rename(folder / f"{file.name}.swap")
         assert [record.offset for record in scan] == [*range(20), *range(70, 100)]
 
-    def test_a_truncated_log_is_told(self, folder: Path, scan: Scan) -> None:
+    def test_a_truncated_log_is_reported(self, folder: Path, scan: Scan) -> None:
         scan.plan()
         with path(folder, 80, FileKind.LOG).open("r+b") as log:
             log.truncate(SIZE)
@@ -340,8 +338,8 @@ class TestMemory:
 
 @pytest.mark.parametrize("fields", [{"lastOffsetDelta": -1}, {"lastOffsetDelta": -2}, {}], ids=str)
 @pytest.mark.parametrize("attributes", [0, 4])
-def test_a_batch_of_less_than_no_records_is_damage(folder: Path, fields: dict[str, int], attributes: int) -> None:
-    """Its CRC is right; Kafka's consumer fails at it, too."""
+def test_a_negative_record_count_is_damage(folder: Path, fields: dict[str, int], attributes: int) -> None:
+    """Its CRC is right; Kafka's consumer fails on it, too."""
     log = write_segment(
         folder, 0, batch(0), crafted(batch(1), recordsCount=-1, attributes=attributes, **fields), batch(2)
     )

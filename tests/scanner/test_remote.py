@@ -18,7 +18,7 @@ from tests.golden import archives
 from tests.s3 import KEY, SECRET, Server, s3_server
 
 ARCHIVE = "v431-killed"
-SHOWN_BYTES = 200_000  # of a pre-sized index: a shorter tail of zeros is as good
+SHOWN_BYTES = 200_000  # how much of a pre-sized index is copied: fewer zeros will do
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def make(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.mark.parametrize("base", [0, 20])
-def test_of_a_segment_it_is_told_and_the_other_is_read(logs: Path, make: Make, base: int) -> None:
+def test_in_place_of_a_segment_it_is_reported_and_the_other_is_read(logs: Path, make: Make, base: int) -> None:
     log = path(logs / "orders-0", base, FileKind.LOG)
     told = make(log)
     run = printed("cat", str(logs))
@@ -76,7 +76,7 @@ def test_of_a_segment_it_is_told_and_the_other_is_read(logs: Path, make: Make, b
 
 
 @pytest.mark.parametrize("kind", ["index", "timeindex", "txnindex", "snapshot"])
-def test_of_what_lies_beside_a_segment_verify_tells(logs: Path, make: Make, kind: str) -> None:
+def test_in_place_of_an_index_it_is_reported_by_verify(logs: Path, make: Make, kind: str) -> None:
     place = logs / "orders-0" / f"{0:020}.{kind}"
     told = make(place)
     assert len(octavo.scan(logs).to_table()) == 40
@@ -86,7 +86,7 @@ def test_of_what_lies_beside_a_segment_verify_tells(logs: Path, make: Make, kind
 
 
 @pytest.mark.parametrize("name", ["partition.metadata", "leader-epoch-checkpoint"])
-def test_of_a_partitions_small_file_verify_tells(logs: Path, make: Make, name: str) -> None:
+def test_in_place_of_a_partitions_small_file_it_is_reported_by_verify(logs: Path, make: Make, name: str) -> None:
     place = logs / "orders-0" / name
     told = make(place)
     assert len(octavo.scan(logs).to_table()) == 40
@@ -97,7 +97,7 @@ def test_of_a_partitions_small_file_verify_tells(logs: Path, make: Make, name: s
 @pytest.mark.parametrize(
     "name", ["log-start-offset-checkpoint", "replication-offset-checkpoint", "octavo-commits.json"]
 )
-def test_of_a_directorys_small_file_a_scan_takes_note(logs: Path, make: Make, name: str) -> None:
+def test_in_place_of_a_directorys_small_file_it_is_noted_by_a_scan(logs: Path, make: Make, name: str) -> None:
     told = make(logs / name)
     scan = octavo.scan(logs)
     assert len(scan.to_table()) == 40
@@ -115,7 +115,7 @@ def test_nothing_waits_for_the_other_small_files(logs: Path, make: Make, name: s
 
 @pytest.mark.parametrize("suffix", ["swap", "cleaned", "deleted"])
 @pytest.mark.parametrize("base", [0, 20])
-def test_what_has_the_name_of_a_segment_on_its_way_is_passed_over(
+def test_what_has_the_name_of_a_segment_on_its_way_out_is_skipped(
     logs: Path, make: Make, base: int, suffix: str
 ) -> None:
     make(logs / "orders-0" / f"{base:020}.log.{suffix}")

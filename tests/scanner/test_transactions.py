@@ -74,7 +74,7 @@ def test_an_open_transaction_holds_the_last_stable_offset_back(folder: Path) -> 
     assert [record.offset for record in octavo.scan(folder)] == list(range(20))
 
 
-def test_a_transaction_that_may_have_ended_in_damage_is_told(folder: Path) -> None:
+def test_a_transaction_that_may_have_ended_in_damage_is_reported(folder: Path) -> None:
     damaged = bytearray(commit(10, 1))
     damaged[-1] ^= 1
     write_segment(folder, 0, batch(0, 5), data(5, 1), bytes(damaged), batch(11, 5))
@@ -136,13 +136,13 @@ def test_a_damaged_snapshot_gives_way_to_an_older_one(folder: Path) -> None:
     write_segment(folder, 0, data(0, 1), commit(5, 1), data(6, 2), closed=False)
     (folder / f"{6:020}.snapshot").write_bytes(producers({7: 1})[:-1])
     (folder / f"{5:020}.snapshot").write_bytes(producers({1: 0}))
-    (folder / f"{99:020}.snapshot").write_bytes(producers({1: 0}))  # of a log that was longer
+    (folder / f"{99:020}.snapshot").write_bytes(producers({1: 0}))  # left from when the log was longer
     found = transactions(folder)
     assert found.last_stable_offset == 6
     assert [note.sentence.partition(":")[0] for note in found.notes] == ["skipped"]
 
 
-def test_a_damaged_index_is_told(folder: Path) -> None:
+def test_a_damaged_index_is_reported(folder: Path) -> None:
     write_segment(folder, 0, batch(0, 5))
     path(folder, 0, FileKind.TXN_INDEX).write_bytes(b"\x01" + bytes(33))
     scan = octavo.scan(folder, isolation_level="read_committed")

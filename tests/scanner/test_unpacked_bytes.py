@@ -76,7 +76,7 @@ def test_without_memory_a_command_says_so(log: Path, monkeypatch: pytest.MonkeyP
     assert run.stderr.startswith("octavo: not enough memory to read this; --max-unpacked-bytes")
 
 
-def test_of_many_records_explain_shows_some(tmp_path: Path) -> None:
+def test_explain_shows_only_some_of_many_records(tmp_path: Path) -> None:
     records = [Record(number, 1000, None, b"") for number in range(10_005)]
     log = write_segment(tmp_path / "orders-0", 0, build_batch(records))
     few = octavo_command("explain", str(log), "--position", "0").stdout

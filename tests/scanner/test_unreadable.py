@@ -20,7 +20,7 @@ from tests.storage.batches import batch
 
 BATCHES = [batch(offset) for offset in range(40)]
 SIZE = len(BATCHES[0])
-BAD = range(10 * SIZE + 5, 12 * SIZE)  # of the batches at offsets 10 and 11
+BAD = range(10 * SIZE + 5, 12 * SIZE)  # the bad sector lies in the batches at offsets 10 and 11
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_reading_goes_on_after_a_bad_sector_by_the_index(logs: Path, bad_sector:
         list(octavo.scan(logs).records())
 
 
-def test_commands_tell_of_a_bad_sector_and_exit_with_1(logs: Path, bad_sector: Path) -> None:
+def test_commands_report_a_bad_sector_and_exit_with_1(logs: Path, bad_sector: Path) -> None:
     told = f"octavo: {bad_sector}: position {10 * SIZE}: Input/output error; not read\n"
     for line in (("cat", "--format", "raw"), ("topics",)):
         run = printed(*line, str(logs))
@@ -115,14 +115,14 @@ def test_the_other_segments_are_read(two_segments: Path, base: int, monkeypatch:
     assert [run.stderr for run in found if run.exit] == [told]
 
 
-def test_who_does_not_read_so_far_is_not_told_of_an_unreadable_end(
+def test_a_scan_that_stops_earlier_does_not_need_an_unreadable_end(
     two_segments: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unlisted(monkeypatch, f"{20:020}.log")
     assert [record.offset for record in octavo.scan(two_segments, to_offset=7)] == list(range(7))
 
 
-def test_of_two_copies_the_readable_one_is_read(two_segments: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_readable_one_of_two_copies_is_read(two_segments: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = two_segments / "other"
     write_segment(other / "orders-0", 0, *BATCHES[:30])
     write_segment(other / "orders-0", 30, batch(30))

@@ -1,7 +1,7 @@
 """What Spark's Kafka source answers to the cases, over a real broker.
 
-`python -m tests.spark.kafka_outcomes` starts a broker, asks all cases, and writes what was said into
-tests/data/spark-options.json, the broker's topics into tests/data/spark-options.tar.gz, and the page again.
+`python -m tests.spark.kafka_outcomes` starts a broker, asks all cases, and writes the answers to
+tests/data/spark-options.json, the broker's topics to tests/data/spark-options.tar.gz, and the page.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Streams over the directory of a real broker that appends, rolls, compacts, deletes, loses topics and adds partitions.
 
-`python -m tests.spark.live_stream FOLDER SECONDS`: a program of its own, which counts looks of a second. Spark calls
-back for every micro-batch, and py4j listens by select, which takes no descriptor beyond 1023; a process that has run
-many tests has more of them.
+`python -m tests.spark.live_stream FOLDER SECONDS`: a program of its own, which looks at the streams once a
+second. Spark calls back for every micro-batch, and py4j listens with select, which accepts no descriptor above 1023; a
+process that has run many tests has more of them.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 LEAST_BATCHES = 4
 MOST_PARTITIONS = 4
 LOOK_SECONDS = 1
-MOST_LOOKS = 300  # at the streams, beyond those asked for
-MOST_SCANS = 10_000  # for gaps: the cleaner comes after some seconds, and a scan takes milliseconds
+MOST_LOOKS = 300  # at the streams, after the seconds asked for
+MOST_SCANS = 10_000  # in search of gaps: the cleaner comes after some seconds, a scan takes milliseconds
 Content = tuple[bytes | None, bytes | None]
 
 
@@ -76,7 +76,7 @@ class Streamed:
         self.batches.add(batch_id)
         for row in found:
             place = row.topic, row.partition
-            assert row.offset > self._last[place], f"{place}: {row.offset} behind {self._last[place]}"
+            assert row.offset > self._last[place], f"{place}: {row.offset} after {self._last[place]}"
             self._last[place] = row.offset
             self.records[place][row.offset] = content(row.key), content(row.value)
 
@@ -124,7 +124,7 @@ def stream(jvm: ModuleType, broker: Broker, folder: Path, seconds: float) -> Non
             break
     else:
         raise AssertionError(
-            f"{MOST_SCANS} scans of {growing.name} found all offsets, expected compaction to take some"
+            f"{MOST_SCANS} scans of {growing.name} found all offsets, expected compaction to remove some"
         )
     both = lenient, strict
     for query in both:

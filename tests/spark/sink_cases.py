@@ -15,9 +15,9 @@ class Case(NamedTuple):
     what: str
     columns: str
     options: dict[str, str] = {}  # noqa: RUF012 - never changed
-    mode: str = "append"  # of saving; of a stream's output
+    mode: str = "append"  # the save mode, or a stream's output mode
     is_stream: bool = False
-    has_topic: bool = True  # as an option
+    has_topic: bool = True  # whether the option `topic` is set
 
     @property
     def name(self) -> str:

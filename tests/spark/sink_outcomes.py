@@ -1,7 +1,7 @@
-"""What writes give, ours and those of Spark's Kafka sink to a real broker; and the page that shows both.
+"""The outcomes of writes with our sink, and with Spark's Kafka sink to a real broker; and the page that shows both.
 
-`python -m tests.spark.sink_outcomes` starts a broker, asks both sinks all cases, and writes what they said into
-tests/data/spark-sink.json, and the page again.
+`python -m tests.spark.sink_outcomes` starts a broker, writes all cases with both sinks, and records the
+outcomes in tests/data/spark-sink.json and on the page.
 """
 
 from __future__ import annotations

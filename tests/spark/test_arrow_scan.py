@@ -94,7 +94,7 @@ def test_a_stream_refuses_bad_options_at_once(spark: SparkSession, logs: Path, n
         octavo.spark.scan_stream(spark, logs, subscribe="orders", **{name: "many"})
 
 
-def test_a_stream_fails_on_a_loss_unless_it_is_told_to_go_on(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
+def test_a_stream_fails_on_a_loss_unless_it_is_told_to_go_on(spark: SparkSession, logs: Path) -> None:
     write_segment(logs / "orders-2", 50, batch(50, 10))  # a new partition whose first offsets are gone
     first = '{"orders":{"0":0,"1":0,"2":40}}'
 

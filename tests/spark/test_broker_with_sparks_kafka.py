@@ -1,6 +1,6 @@
 """Spark's own `format("kafka")` against an `octavo.Broker`: batch and stream, source and sink.
 
-Its source assigns partitions to its consumers and lists offsets by an admin client; it joins no group.
+Its source assigns partitions to its consumers and lists offsets with an admin client; it joins no group.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def test_only_whole_local_directories_can_have_a_group(logs: Path) -> None:
         reader(logs, commitGroup=" ")
 
 
-def test_a_query_commits_what_it_has_read(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
+def test_a_query_commits_what_it_has_read(spark: SparkSession, logs: Path) -> None:
     stream = spark.readStream.format("octavo").options(**GROUP, maxOffsetsPerTrigger="30").load(str(logs))
     run(stream.writeStream.format("memory").queryName("grouped"))
     assert spark.table("grouped").count() == 90

@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 600
 @pytest.mark.kafka
 @pytest.mark.usefixtures("java")
 def test_streams_over_a_live_directory_neither_lose_nor_repeat(tmp_path: Path) -> None:  # T6
-    kafka_jars(KAFKA_VERSION)  # or skips
+    kafka_jars(KAFKA_VERSION)  # skips the test without them
     pytest.importorskip("jpype", reason="JPype is not installed")
     command = [sys.executable, "-m", "tests.spark.live_stream", str(tmp_path), str(SECONDS)]
     root, patience = Path(__file__).parents[2], SECONDS + PATIENCE_SECONDS

@@ -30,7 +30,7 @@ def test_enough_partitions_are_not_cut() -> None:
     [
         ([(A, 1, 5)], 4, [1, 1, 1, 1]),
         ([(A, 0, 10)], 4, [2, 2, 3, 3]),
-        ([(A, 0, 100), (B, 0, 100)], 3, [50, 50, 50, 50]),  # two halves of three go up to two each
+        ([(A, 0, 100), (B, 0, 100)], 3, [50, 50, 50, 50]),  # one and a half of three each, rounded up to two
         ([(A, 0, 40), (B, 0, 5), (C, 0, 5)], 6, [10, 10, 10, 10, 5, 5]),  # small ones stay whole
     ],
 )
@@ -53,7 +53,7 @@ def test_max_records_cuts_into_equal_pieces() -> None:
 
 def test_a_partition_that_was_cut_stays_so_where_one_of_its_ranges_is_small() -> None:
     ranges = [PartitionRange(A, 0, 10), PartitionRange(B, 0, 5)]
-    assert [part.size for part in divide(ranges, 6, 4)] == [3, 3, 4, 2, 3], "as Spark's source, which makes 5 tasks"
+    assert [part.size for part in divide(ranges, 6, 4)] == [3, 3, 4, 2, 3], "like Spark's source, which makes 5 tasks"
 
 
 def test_offsets_are_shared_out_by_backlog() -> None:

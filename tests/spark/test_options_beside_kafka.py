@@ -41,7 +41,7 @@ def test_each_option_gives_the_rows_of_sparks_kafka_source_or_an_error_as_it_doe
     assert {key: both for key, both in compared(logs).items() if differ(*both) and key not in DIFFERENCES} == {}
 
 
-def test_every_case_was_asked_and_every_difference_is_one(logs: Path) -> None:
+def test_every_case_was_asked_and_every_listed_difference_exists(logs: Path) -> None:
     keys = [(case.option, case.value, mode) for case, mode in ASKED]
     assert list(recorded()) == keys
     assert len(set(keys)) == len(keys), "two cases with one name"

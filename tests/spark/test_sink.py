@@ -27,7 +27,7 @@ def test_a_stream_from_topic_to_topic_in_small_micro_batches(spark: SparkSession
     assert values(tmp_path / "out") == numbers(ROWS)
     assert staged(tmp_path) == []
     logs = list((tmp_path / "out").rglob("*.log"))
-    assert len(logs) == 3, "a segment a partition, not a micro-batch"
+    assert len(logs) == 3, "one segment per partition, not per micro-batch"
 
 
 def test_two_queries_write_to_one_directory(spark: SparkSession, tmp_path: Path) -> None:

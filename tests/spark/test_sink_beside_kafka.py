@@ -17,7 +17,7 @@ def test_each_write_gives_the_rows_of_sparks_kafka_sink_or_an_error_as_it_does()
     assert other == {}
 
 
-def test_every_case_was_asked_and_every_difference_is_one() -> None:
+def test_every_case_was_asked_and_every_listed_difference_exists() -> None:
     assert list(recorded()) == [case.name for case in CASES]
     assert [name for name in DIFFERENCES if are_alike(recorded()[name])] == []
 

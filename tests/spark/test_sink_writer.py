@@ -133,7 +133,7 @@ def test_codec_and_batch_size_are_the_producers_unless_the_topic_has_its_own(tmp
     assert [record["value"] for record in records(tmp_path / "logs")] == values * 2
 
 
-def test_of_two_attempts_one_counts_and_the_other_is_swept(tmp_path: Path) -> None:
+def test_one_of_two_attempts_counts_and_the_other_is_swept(tmp_path: Path) -> None:
     options = {"path": str(tmp_path / "logs"), "topic": "t", "checkpointLocation": checkpoint(tmp_path / "ck")}
     writer = stream_writer(options, schema(SCHEMA), False)
     batch = rows(key=[b"k"], value=[b"v"])
@@ -252,7 +252,7 @@ def test_a_directory_may_be_spelt_as_spark_spells_it(tmp_path: Path, monkeypatch
         batch_writer({"path": "hdfs:/logs", "topic": "t"}, schema(SCHEMA), False)
 
 
-def test_records_that_txn_app_id_skips_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_records_that_txn_app_id_skips_are_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for folder in ("first", "second"):
         options = {"path": str(tmp_path / "logs"), "topic": "t", "txnAppId": "copy"}
         options["checkpointLocation"] = checkpoint(tmp_path / folder, folder)

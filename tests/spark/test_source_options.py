@@ -87,7 +87,7 @@ def test_a_path_may_be_spelt_as_spark_spells_it() -> None:
         ({"startingTimestamp": "7", "startingOffsetsByTimestamp": '{"orders":{"0":5}}'}, AtTimestamp(7)),
     ],
 )
-def test_of_several_starting_options_one_goes_first(given: dict[str, str], limit: Limit) -> None:
+def test_one_of_several_starting_options_takes_precedence(given: dict[str, str], limit: Limit) -> None:
     assert stream_start(given) == limit
 
 
@@ -188,7 +188,7 @@ def test_a_stream_has_no_end_but_the_high_watermark() -> None:
         stream_reads_to_high_watermark({"endingOffsetsByTimestamp": "{}"})
 
 
-def test_options_without_effect_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_options_without_effect_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     given = {**LEAST, "maxOffsetsPerTrigger": "1", "startingOfsets": "earliest", "kafka.bootstrap.servers": "b:9092"}
     with caplog.at_level(logging.WARNING, "octavo.spark"):
         warn_of(given, "batch")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def sql(spark: SparkSession, tmp_path: Path) -> SparkSession:
+def sql(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     session.sql("CREATE DATABASE IF NOT EXISTS logs")
     session.sql("USE logs")

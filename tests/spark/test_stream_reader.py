@@ -150,7 +150,7 @@ def test_available_now_ends_where_its_first_micro_batch_found_the_ends(logs: Pat
     assert list(batches) == [({"0": 80, "1": 10}, {0: list(range(44, 80)), 1: list(range(5, 10))})]
 
 
-def test_available_now_takes_no_append_before_its_start_for_a_loss(logs: Path) -> None:
+def test_available_now_does_not_mistake_an_append_before_its_start_for_a_loss(logs: Path) -> None:
     stream = reader(logs, startingOffsets="latest")
     stream.prepareForTriggerAvailableNow()
     write_segment(logs / "orders-0", 50, *TEN[5:9], closed=False)
@@ -191,7 +191,7 @@ def test_a_new_partition_whose_first_offsets_are_gone_is_a_loss(logs: Path) -> N
         stream.partitions(start, stream.latestOffset(start, ALL))
 
 
-def test_deleted_partitions_are_a_loss_or_passed_over(logs: Path) -> None:
+def test_deleted_partitions_are_a_loss_or_skipped(logs: Path) -> None:
     for lenient in (False, True):
         write_segment(logs / "orders-1", 0, *TEN[:1])
         stream = reader(logs, failOnDataLoss="false" if lenient else "true")
@@ -206,7 +206,7 @@ def test_deleted_partitions_are_a_loss_or_passed_over(logs: Path) -> None:
                 stream.partitions(start, end)
 
 
-def test_offsets_that_were_deleted_are_a_loss_or_passed_over(logs: Path) -> None:
+def test_offsets_that_were_deleted_are_a_loss_or_skipped(logs: Path) -> None:
     (logs / "log-start-offset-checkpoint").write_bytes(encode_offsets({TopicPartition("orders", 0): 25}))
     start = {"orders": {"0": 5, "1": 10}}
     strict = reader(logs)
@@ -230,7 +230,7 @@ def test_a_log_that_ends_before_the_checkpoint_is_a_loss_or_begun_again(logs: Pa
     assert offsets_read(lenient, end, lenient.latestOffset(end, ALL)) == {0: list(range(80, 100))}
 
 
-def test_gaps_of_compaction_are_no_loss(tmp_path: Path) -> None:
+def test_gaps_of_compaction_are_not_a_loss(tmp_path: Path) -> None:
     root = tmp_path / "logs"
     write_segment(root / "orders-0", 0, TEN[1], TEN[4])  # what was before and between them is gone
     write_segment(root / "orders-0", 70, TEN[8], closed=False)

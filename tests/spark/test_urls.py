@@ -24,6 +24,7 @@ ARCHIVE, TOPIC = "v431-killed-recovered", "crash.plain"
 def url() -> Iterator[str]:
     with s3_server() as server:
         server.put("logs", unpack(ARCHIVE))
+        server.put("torn/crash.compacted-0", unpack("v431-torn") / "crash.compacted-0", 200_000)
         yield server.url("logs", "s3a").replace("://", f"://{KEY}:{quote(SECRET, safe='')}@")
 
 
@@ -40,7 +41,8 @@ def test_verify_and_topics_run_there(spark: SparkSession, url: str) -> None:
     report, here = jobs.verify(spark, url), jobs.verify(spark, unpack(ARCHIVE))
     assert report.summary == here.summary
     assert report.summary.partitions == 12
-    assert all("s3cr3t" not in found.path for found in report.findings)
+    torn = jobs.verify(spark, url.replace("/logs?", "/torn?")).findings
+    assert torn and all("s3cr3t" not in found.path for found in torn)
     counted = jobs.topics(spark, url, [TOPIC]).counts
     assert counted == jobs.topics(spark, unpack(ARCHIVE), [TOPIC]).counts
 

@@ -70,7 +70,7 @@ def test_what_is_known_of_old_messages() -> None:
     assert v0.summary.max_timestamp == -1
 
 
-def test_nothing_is_known_of_no_batch() -> None:
+def test_nothing_is_known_about_an_empty_set() -> None:
     info = analyzed(b"", AppendOrigin.CLIENT)
     assert not len(info.table) and info.summary.end == 0
     assert (info.first_offset, info.summary.last_offset, info.source_codec) == (None, -1, Codec.NONE)

@@ -95,10 +95,10 @@ def test_a_run_ends_where_it_must(tmp_path: Path) -> None:
     plain = [batch(number) for number in range(6)]
     marked = batch(6, origin=_origin(5, 0, True))
     table = walk(b"".join([*plain, marked, batch(7)])).table
-    assert run_length(log, table) == 1  # the first of its segment
+    assert run_length(log, table) == 1  # it is the first in its segment
     log.append_as_follower(plain[0])
     assert run_length(log, table[1:]) == (1000 - len(plain[0])) // len(plain[0])
-    assert run_length(log, table[6:]) == 1  # of a transaction
-    assert run_length(log, table[5:]) == 1  # before one
-    assert run_length(log, table[[1, 3, 4]]) == 1  # not one after the other
-    assert run_length(log, table) == 1  # before the log's end
+    assert run_length(log, table[6:]) == 1  # it is part of a transaction
+    assert run_length(log, table[5:]) == 1  # the next one is
+    assert run_length(log, table[[1, 3, 4]]) == 1  # offset 2 is missing between them
+    assert run_length(log, table) == 1  # it is before the log's end

@@ -115,7 +115,7 @@ def test_idle_producers_are_forgotten(tmp_path: Path, world: World) -> None:
         assert log.producers.is_empty
 
 
-def test_a_log_that_fails_stops_no_other(tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_fails_does_not_stop_others(tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(self: PartitionLog) -> None:
         if self.folder.name == "t-0":
             raise ValueError("a mistake")

@@ -51,9 +51,8 @@ def test_the_filthiest_log_is_cleaned_first_and_all_in_one_round(tmp_path: Path,
             logs.create_topic(topic, 1, COMPACT)
         fill(logs, "t", segments=4)
         fill(logs, "u", segments=1)
-        logs.roots[0].checkpoints.write_cleaner_offset(
-            T0, 10
-        )  # one of four segments is clean: a ratio of 0.75, u's is 1
+        # One of its four segments is clean, so t's dirty ratio is 0.75; u's is 1.
+        logs.roots[0].checkpoints.write_cleaner_offset(T0, 10)
         first = logs.cleaner.clean_filthiest()
         assert first is not None and first.end_offset == 10
         assert logs.roots[0].checkpoints.cleaner_offsets() == {T0: 10, U0: 10}
@@ -107,7 +106,7 @@ def test_a_real_scheduler_cleans_and_closes_at_once(tmp_path: Path) -> None:
     assert offsets(tmp_path, "t") == list(range(25, 30))
 
 
-def test_a_log_that_cannot_be_cleaned_is_marked_and_stops_no_other(
+def test_a_log_that_cannot_be_cleaned_is_marked_and_does_not_stop_others(
     tmp_path: Path, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     with opened(tmp_path, world) as logs:
@@ -209,7 +208,7 @@ def test_a_close_ends_the_run(tmp_path: Path, world: World) -> None:
     assert len(offsets(tmp_path, "t")) == 30
 
 
-def test_paused_partitions_are_passed_over() -> None:
+def test_paused_partitions_are_skipped() -> None:
     states = CleanerStates()
     with states.paused([T0]), states.paused([T0, U0]):
         assert not states.begin(T0)
@@ -223,7 +222,7 @@ def test_paused_partitions_are_passed_over() -> None:
         assert not states.begin(T0)
 
 
-def test_a_run_that_an_interrupt_ended_holds_nobody_up() -> None:
+def test_a_run_that_an_interrupt_ended_does_not_block_others() -> None:
     """Its thread came back without reporting that the run is over."""
     states = CleanerStates()
     with ThreadPoolExecutor(1) as gone:
@@ -260,7 +259,7 @@ def test_a_checkpoint_outside_the_log_is_corrected(tmp_path: Path, world: World)
         logs.create_topic("t", 1, {**COMPACT, "min.cleanable.dirty.ratio": 1.0})
         fill(logs, "t")
         logs.roots[0].checkpoints.write_cleaner_offset(T0, 1000)
-        assert logs.cleaner.clean_filthiest() is None  # as dirty as can be is not more than 1.0
+        assert logs.cleaner.clean_filthiest() is None  # no ratio is above 1.0
         assert logs.roots[0].checkpoints.cleaner_offsets() == {T0: 0}
 
 

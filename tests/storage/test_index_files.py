@@ -133,7 +133,7 @@ def test_trim_creates_a_missing_file(tmp_path: Path) -> None:
     assert offsets.path.stat().st_size == 0
 
 
-def test_rename_and_unlink_pass_over_a_missing_file(tmp_path: Path) -> None:
+def test_rename_and_unlink_skip_a_missing_file(tmp_path: Path) -> None:
     offsets = offset_index(tmp_path)
     offsets.rename(tmp_path / "gone")
     offsets.unlink()

@@ -155,7 +155,7 @@ def test_a_flush_while_a_file_gets_another_name(monkeypatch: pytest.MonkeyPatch,
         assert logs.offline == {}
 
 
-def test_a_flush_and_a_retention_round_pass_over_what_is_deleted_meanwhile(
+def test_a_flush_and_a_retention_round_skip_what_is_deleted_meanwhile(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with LogManager(tmp_path, background=False) as logs:

@@ -71,7 +71,7 @@ def test_a_cordoned_directory_is_known_however_it_is_written(tmp_path: Path, mon
             logs.create_topic(f"t{number}", 2)
             assert {str(log.folder.parent) for name, log in logs.logs.items() if name.topic == f"t{number}"} == {"two"}
     with LogManager(["one", "two"], configs={"cordoned.log.dirs": "*"}, environment=World().environment) as logs:
-        logs.create_topic("all", 1)  # there is no other
+        logs.create_topic("all", 1)  # all are cordoned, so that does not count
         assert str(logs.log("all", 0).folder.parent) == "one"
 
 
@@ -175,7 +175,7 @@ def test_a_deleted_topic_leaves_through_a_renamed_folder(tmp_path: Path) -> None
         assert not [name for name in names(tmp_path) if name.endswith("-delete")]
 
 
-def test_who_holds_the_log_of_a_deleted_topic_cannot_append(tmp_path: Path) -> None:
+def test_a_holder_of_a_deleted_topics_log_cannot_append(tmp_path: Path) -> None:
     with opened(tmp_path) as logs:
         logs.create_topic("t", 1)
         log = logs.log("t", 0)

@@ -139,7 +139,7 @@ def test_folder_on_its_way_out_is_not_recovered(world: World, tmp_path: Path) ->
     assert (again.recovered, again.log_end_offset, again.recovery_point) == ([], 0, 0)
 
 
-@pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system does not tell where holes are")
+@pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system does not report holes in files")
 def test_a_hole_at_the_end_is_cut_without_being_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, read = tmp_path / f"{0:020}.log", 0
     path.write_bytes(batch(0))

@@ -1,4 +1,4 @@
-"""Configs that were set while a cluster ran, from its metadata log: to whom they apply, and which one wins."""
+"""Configs that were set while a cluster ran, from its metadata log: what they apply to, and which one wins."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def opened(root: Path, **configs: int) -> LogManager:
     return LogManager(root, only=["t"], configs=given, environment=World().environment)
 
 
-def test_those_of_the_node_stand_over_those_of_the_cluster(root: Path) -> None:
+def test_those_of_the_node_override_those_of_the_cluster(root: Path) -> None:
     write_metadata(
         root,
         (BROKER, "", "log.index.interval.bytes", "100"),
@@ -47,7 +47,7 @@ def test_those_of_the_node_stand_over_those_of_the_cluster(root: Path) -> None:
         assert logs.broker_config.producer_id_expiration_ms == 5000
 
 
-def test_what_a_topic_has_and_what_is_given_stands_over_them(root: Path) -> None:
+def test_what_a_topic_has_and_what_is_given_override_them(root: Path) -> None:
     write_metadata(
         root,
         (BROKER, "1", "log.index.interval.bytes", "200"),

@@ -40,7 +40,7 @@ def test_beyond_the_limit_the_longest_open_are_released() -> None:
     assert len(files) == 2
 
 
-def test_who_is_busy_is_passed_over() -> None:
+def test_a_busy_file_is_skipped() -> None:
     files, busy, idle = OpenFiles(1), Opener(is_busy=True), Opener()
     files.opened(busy)
     files.opened(idle)

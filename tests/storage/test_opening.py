@@ -17,7 +17,7 @@ from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, World
 
 A_YEAR_MS = 365 * 86_400_000
-SEVERAL_ROUNDS_MS = 900_000  # of retention and the cleaner
+SEVERAL_ROUNDS_MS = 900_000  # enough for several rounds of retention and the cleaner
 
 
 def files_of(root: Path) -> dict[str, int]:
@@ -69,7 +69,7 @@ def test_what_is_marked_as_deleted_stays_until_upkeep_takes_it(tmp_path: Path) -
     assert not leaving.exists() and not segment.exists()
 
 
-def test_a_torn_tail_is_cut_with_a_word(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_torn_tail_is_cut_and_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     world = World()
     with opened(tmp_path, world) as logs:
         logs.create_topic("t", 1)

@@ -108,7 +108,7 @@ def test_names_come_go_and_move(files: OverlayFileSystem, root: Path) -> None:
     assert (files.folders(root), files.exists(root / "sub"), files.is_folder(root / "sub")) == (["made"], False, False)
 
 
-def test_holes_stay_holes(files: OverlayFileSystem, root: Path, tmp_path: Path) -> None:
+def test_holes_stay_holes(files: OverlayFileSystem, tmp_path: Path) -> None:
     path = tmp_path / "sparse"
     path.write_bytes(b"head")
     os.truncate(path, 10 << 20)

@@ -20,12 +20,12 @@ from tests.storage.forked import in_child
 from tests.storage.open_logs import offsets_read
 
 needs_open_file_locks = pytest.mark.skipif(
-    not hasattr(fcntl, "F_OFD_SETLK"), reason="this system has only locks that any close of the file gives up"
+    not hasattr(fcntl, "F_OFD_SETLK"), reason="this system has only POSIX locks, which any close of the file releases"
 )
 
 
 def second_owner(root: Path) -> str:
-    """What another process prints that opens the same directory."""
+    """What another process that opens the same directory prints."""
     program = "import sys, octavo; octavo.LogDir(sys.argv[1], background=False); print('got it')"
     run = subprocess.run([sys.executable, "-c", program, str(root)], capture_output=True, text=True, check=False)
     return run.stdout + run.stderr.strip().rpartition("\n")[2]
@@ -66,7 +66,7 @@ def test_a_forked_child_cannot_use_its_parents_directory(tmp_path: Path) -> None
 def test_a_child_that_leaves_the_block_closes_nothing(tmp_path: Path) -> None:
     with LogManager(tmp_path, background=False) as logs:
         logs.create_topic("t", 1)
-        with logs.log("t", 0).lock:  # as a thread of the parent's might hold it just now
+        with logs.log("t", 0).lock:  # a thread of the parent may hold it when it forks
             assert in_child(logs.close) == "None"
         assert (tmp_path / LOCK).exists() and not (tmp_path / CLEAN_SHUTDOWN).exists()
         assert f"in use: process {os.getpid()} (" in second_owner(tmp_path)

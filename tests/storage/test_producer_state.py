@@ -146,7 +146,7 @@ def test_one_append_knows_what_comes_after_a_marker() -> None:
     assert append(at_once, *log, origin=REPLICATION)[1] == [AbortedTxn(PRODUCER, 0, 1, 3)]
 
 
-def test_replay_tells_the_aborted_transactions() -> None:
+def test_replay_finds_the_aborted_transactions() -> None:
     manager = ProducerStateManager()
     log = [
         data(0, transactional=True),
@@ -236,7 +236,7 @@ def test_a_snapshot_without_batches_is_loaded() -> None:
     append(manager, data(5, 0, epoch=3))
 
 
-def test_of_several_entries_of_a_producer_the_last_counts() -> None:
+def test_the_last_of_several_entries_of_a_producer_counts() -> None:
     entries = [ProducerEntry(7, epoch, 5, 5, 0, 500, -1, -1) for epoch in (1, 4, 2)]
     manager = ProducerStateManager()
     manager.load(producer_snapshot.encode([*entries, ProducerEntry(8, 9, 5, 5, 0, 500, -1, -1)]), 6, now_ms=501)

@@ -34,7 +34,7 @@ def test_append_only_adds_bytes(tmp_path: Path, world: World) -> None:
     assert segment.size == len(written)
 
 
-def test_one_append_of_all_gives_the_same_files_as_one_a_batch(tmp_path: Path, world: World) -> None:
+def test_one_append_of_all_gives_the_same_files_as_one_per_batch(tmp_path: Path, world: World) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "all").mkdir()
     one_by_one = world.segment(tmp_path / "one", *ten_batches(), config=SPARSE)

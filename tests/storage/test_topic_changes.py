@@ -309,7 +309,7 @@ def test_one_unknown_topic_keeps_all_from_being_deleted(tmp_path: Path) -> None:
         assert logs.topics == {"t": [0, 1]}
 
 
-def test_of_several_topics_only_those_stay_that_were_not_reached(
+def test_a_deletion_of_several_topics_keeps_only_those_it_did_not_reach(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rename = PartitionLog.rename_for_deletion

@@ -44,7 +44,7 @@ def test_nothing_is_unstable_before_the_log_starts(log_start_offset: int, expect
 @pytest.mark.parametrize(
     ("others", "expected"), [([], 10), ([(8, 2)], 2), ([(8, 5), (9, 6)], 5), ([(7, 9), (8, 11)], 11), ([(7, 9)], 10)]
 )
-def test_an_index_entry_tells_where_another_transaction_begins(others: list[tuple[int, int]], expected: int) -> None:
+def test_an_index_entry_shows_where_another_transaction_begins(others: list[tuple[int, int]], expected: int) -> None:
     transactions = started((7, 3), *others)
     completed = CompletedTxn(7, 3, 9, is_aborted=True)
     assert transactions.index_entry(completed) == AbortedTxn(7, 3, 9, expected)

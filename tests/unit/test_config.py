@@ -24,7 +24,7 @@ INTERNAL = {
     "log.initial.task.delay.ms",
     "producer.id.expiration.check.interval.ms",
 }
-OF_THE_AUTHORIZER = {"super.users", "allow.everyone.if.no.acl.found"}  # a plugin's, which a broker passes on unseen
+OF_THE_AUTHORIZER = {"super.users", "allow.everyone.if.no.acl.found"}  # a plugin's: a broker passes them on unread
 
 
 def test_a_broker_config_that_nothing_reads_says_so() -> None:
@@ -263,7 +263,7 @@ class TestFind:
         assert find("compression.type") is TOPIC_CONFIGS["compression.type"]
         assert find("log.flush.scheduler.interval.ms") is BROKER_CONFIGS["log.flush.scheduler.interval.ms"]
 
-    def test_an_empty_default_is_said(self) -> None:
+    def test_an_empty_default_is_shown_as_such(self) -> None:
         assert find("cordoned.log.dirs").default_text == "(empty)"
 
 

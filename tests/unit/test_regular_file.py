@@ -39,7 +39,7 @@ def test_the_zeros_of_a_hole_are_not_read(tmp_path: Path, monkeypatch: pytest.Mo
         file.write(b"x" * 4096)
         file.truncate(1 << 40)
     if LocalFile(path).skip_hole(8192) == 8192:
-        pytest.skip("this file system does not tell where its holes are")
+        pytest.skip("this file system does not report holes in files")
     read = 0
     pread_into = LocalFile.pread_into
 

@@ -23,7 +23,7 @@ def double(task: Number) -> int:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_outcomes_come_in_the_order_of_the_tasks_and_an_error_loses_no_other(threads: int) -> None:
+def test_outcomes_come_in_the_order_of_the_tasks_and_an_error_does_not_lose_others(threads: int) -> None:
     tasks = [Number(number) for number in range(100)]
     outcomes = list(ThreadRunner(threads).run(double, tasks))
     assert [outcome.task for outcome in outcomes] == tasks
@@ -35,7 +35,7 @@ def test_outcomes_come_in_the_order_of_the_tasks_and_an_error_loses_no_other(thr
             assert outcome.get() == 2 * outcome.task.number
 
 
-def test_progress_is_told_of_every_task() -> None:
+def test_progress_is_reported_for_every_task() -> None:
     told: list[int] = []
     outcomes = ThreadRunner(2).run(double, [Number(number, number) for number in range(50)], told.append)
     assert len(list(outcomes)) == 50
@@ -52,7 +52,7 @@ def test_tasks_run_at_once() -> None:
     assert sorted(outcome.get() for outcome in outcomes) == [0, 1]
 
 
-def test_who_stops_listening_stops_the_work() -> None:
+def test_closing_the_outcomes_stops_the_work() -> None:
     done: list[int] = []
 
     def note(task: Number) -> int:

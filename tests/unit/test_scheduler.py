@@ -158,8 +158,8 @@ def test_work_of_a_job_runs_when_it_is_due_or_at_the_end() -> None:
     assert ran == ["late"]
 
 
-def test_a_job_s_thread_is_never_told_of_work_that_comes_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise it might run the task before it is cancelled."""
+def test_periodic_work_never_reaches_a_job_s_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is cancelled at once; if it were queued first, the thread might run it before that."""
     scheduler, queued = JobScheduler(), list[ScheduledTask]()
     monkeypatch.setattr(heapq, "heappush", lambda tasks, task: queued.append(task))
     task = scheduler.schedule("background", lambda: None, period_ms=1)

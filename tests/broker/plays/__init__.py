@@ -1,1 +1,1 @@
-"""The events of plays: random requests of actors, made from what each broker has told them."""
+"""The events of plays: random requests that actors make from what each broker has answered them."""

@@ -1,4 +1,4 @@
-"""Events of KIP-848 groups: three members, of which one is static, and administrators."""
+"""Events of KIP-848 groups: three members, one of them static, and administrators."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class GroupUnderTest:
         self.config = config or BrokerConfig()
         self.now_ms = FIRST_MS
         self.timers: dict[Hashable, int] = {}
-        self.written: list[Write] = []  # by the last event
+        self.written: list[Write] = []  # what the last event wrote
         self.log: list[tuple[bytes, bytes | None]] = []
 
     @property

@@ -31,7 +31,7 @@ def test_they_have_their_own_session_timeout() -> None:
 
 
 def test_others_get_records_by_which_a_reader_assigns_again() -> None:
-    """For a process that reads the records the local members are gone, and the others share their partitions."""
+    """For a process that reads the records, the local members are gone, and the others share their partitions."""
     group = GroupUnderTest(t=2)
     group.join("consumer-1", "t", **LOCAL)
     group.pass_time(1000)

@@ -11,7 +11,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from octavo.format.messages.schema import Row
 from tests.coordinator.consumer.groups import GroupUnderTest, partitions_of, topics
 
-TOPICS = ("t", "u")
 SUBSCRIPTIONS = st.sampled_from([("t",), ("u",), ("t", "u")])
 NUMBERS = st.integers(0, 4)
 Owned = set[tuple[str, int]]
@@ -26,7 +25,7 @@ class Client:
     is_local: bool
     instance_id: str | None
     epoch: int = 0
-    has_missed: bool = False  # an answer; then its next heartbeat says everything, and so does the answer
+    has_missed: bool = False  # an answer: its next heartbeat is then complete, and so is the reply
     owned: Owned = field(default_factory=set)
 
     def hear(self, answer: Row) -> None:

@@ -185,7 +185,7 @@ def test_ids_expire_with_upkeep(tmp_path: Path, upkeep: bool) -> None:
         assert known is ErrorCode.TRANSACTIONAL_ID_NOT_FOUND if upkeep else isinstance(known, TransactionMetadata)
 
 
-def test_what_is_written_is_read_back(store: Store, coordinator: TransactionCoordinator) -> None:
+def test_what_is_written_is_read_back(coordinator: TransactionCoordinator) -> None:
     known = TransactionMetadata(
         "x", 5, 32767, 1000, status=TransactionStatus.PREPARE_COMMIT, partitions=frozenset([T0]), start_ms=3,
         last_update_ms=4, previous_producer_id=5, next_producer_id=6, version=VERSION_2,

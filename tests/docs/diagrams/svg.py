@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
-CHARACTER = 0.6  # width of a monospaced character, in units of the font's size
 SIZE = 13
 
 # Each class of shape has a colour for light pages and one for dark pages.

@@ -52,7 +52,7 @@ def test_versions() -> None:
         json_value(schema, 3, row)
 
 
-def test_records_are_told_by_their_size() -> None:
+def test_records_are_shown_by_their_size() -> None:
     schema = message("M", "0", "none", "records records nullable")
     assert json_value(schema, 0, {"records": memoryview(b"abc")}) == {"recordsSizeInBytes": 3}
     assert json_value(schema, 0, {"records": None}) == {"records": None}

@@ -82,11 +82,11 @@ def test_an_entry_with_another_start(folder: Path) -> None:
     assert verify(folder, [0, 0, 0, 2, 2], "0\n2\n0 0\n2 2\n") == [(CHECKPOINT, None), (LOG, 2 * SIZE)]
 
 
-def test_of_one_batch_nobody_can_tell(folder: Path) -> None:
+def test_with_one_batch_both_may_be_wrong(folder: Path) -> None:
     assert verify(folder, [0, 0, 0, 0, 3], "0\n2\n0 0\n2 4\n") == [(CHECKPOINT, None), (LOG, 4 * SIZE)]
 
 
-def test_a_wrong_entry_is_told_once_for_all_segments(folder: Path) -> None:
+def test_a_wrong_entry_is_reported_once_for_all_segments(folder: Path) -> None:
     write_segment(folder, 5, batch(5), batch(6))
     assert verify(folder, [0, 0, 0, 0, 0], "0\n1\n1 0\n") == [(CHECKPOINT, None)]
 

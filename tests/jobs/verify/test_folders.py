@@ -136,7 +136,7 @@ def test_a_checkpoint_after_the_end_of_the_log(logs: Path, name: str) -> None:
     assert problems(logs) == [(name, FindingKind.BEYOND_END)]
 
 
-def test_one_segment_file_does_not_tell_where_the_log_ends(logs: Path) -> None:
+def test_one_segment_file_does_not_show_where_the_log_ends(logs: Path) -> None:
     write_segment(logs / "orders-0", 2, batch(2))
     (logs / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 3\n")
     for base_offset in (0, 2):
@@ -148,7 +148,7 @@ def test_one_segment_file_does_not_tell_where_the_log_ends(logs: Path) -> None:
     ]
 
 
-def test_a_folder_without_a_log_of_which_a_checkpoint_knows(logs: Path) -> None:
+def test_a_folder_without_a_log_that_a_checkpoint_knows(logs: Path) -> None:
     (logs / "gone-0").mkdir()
     (logs / "new-0").mkdir()
     (logs / f"gone-1.{'0' * 32}-delete").mkdir()
@@ -209,7 +209,9 @@ def test_a_file_that_the_disk_does_not_give(logs: Path, name: str, monkeypatch: 
 
 
 @pytest.mark.parametrize("name", [f"{0:020}.index", f"{0:020}.timeindex", f"{0:020}.snapshot", f"{0:020}.txnindex"])
-def test_a_file_that_cannot_be_read_ends_no_other_check(logs: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_read_does_not_end_other_checks(
+    logs: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (logs / "orders-0" / name).touch()
     flipped(path(logs / "orders-0", 0, FileKind.LOG), 70)
     opened = LocalReadableFileSystem.open
@@ -262,7 +264,7 @@ def test_swapped_segments_are_verified(logs: Path) -> None:
 
 @pytest.mark.parametrize("renamed", [(FileKind.LOG,), (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX)])
 def test_a_crash_amid_the_renames_of_a_swap(logs: Path, renamed: tuple[FileKind, ...]) -> None:
-    """From `.cleaned` the log is renamed first and the indexes follow; to its own name likewise."""
+    """From `.cleaned` to `.swap`, and from there to its own name, the log is renamed first and the indexes follow."""
     folder = logs / "orders-0"
     write_segment(folder, 2, batch(2))
     for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):

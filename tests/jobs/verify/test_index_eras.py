@@ -1,10 +1,10 @@
-"""Random segments with the indexes that the rules of each era of Kafka give, and of upgrades within a segment: quiet.
+"""Random segments, indexed by the rules of each era of Kafka or across an upgrade: verify finds nothing.
 
 | era | offset entry | decided |
 |---|---|---|
-| up to 1.1 | first offset of the append | once an append |
-| 2.0 to 4.0.0 | last offset of the append (cleaner: of the last record that it kept) | once an append |
-| since | last offset of the batch | for each batch |
+| up to 1.1 | first offset of the append | once per append |
+| 2.0 to 4.0.0 | last offset of the append (cleaner: of the last record that it kept) | once per append |
+| later | last offset of the batch | for each batch |
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Indexed:
 
     data: bytes
     first_offset: int
-    last_offset: int  # that of the last record where an old cleaner made it
+    last_offset: int  # after an old cleaner, that of the last record
     timestamp: int
     offset_of_timestamp: int
 
@@ -76,7 +76,7 @@ class Writer:
             self.since += len(one.data)
 
     def close(self) -> None:
-        """The entry that the time index gets with one of the offset index, and when the segment is closed."""
+        """Add the time index entry that goes with an offset index entry, or with the closing of the segment."""
         if self.largest[0] > (self.times[-1][0] if self.times else -1):
             self.times.append(self.largest)
 

@@ -42,9 +42,9 @@ def write_times(folder: Path, *entries: tuple[int, int]) -> None:
     [
         [],
         [(8, 2 * SIZE), (17, 5 * SIZE)],  # the last offset of the batch
-        [(6, 2 * SIZE), (15, 5 * SIZE)],  # its first one: up to 1.0
+        [(6, 2 * SIZE), (15, 5 * SIZE)],  # its first one: up to 1.1
         [(14, 2 * SIZE), (29, 5 * SIZE)],  # the last of an append of three and of five batches: up to 4.0.0
-        [(6, 2 * SIZE), (20, 5 * SIZE)],  # one and the other: a broker was upgraded
+        [(6, 2 * SIZE), (20, 5 * SIZE)],  # both: a broker was upgraded
     ],
 )
 def test_sound_offset_entries(folder: Path, entries: list[tuple[int, int]]) -> None:
@@ -93,8 +93,8 @@ def test_sound_time_entries(folder: Path, entries: list[tuple[int, int]]) -> Non
     [
         ([(1203, 8), (1902, 29)], 0, FindingKind.WRONG_ENTRY),
         ([(1202, 7), (1902, 29)], 0, FindingKind.WRONG_ENTRY),
-        ([(1201, 7), (1902, 29)], 0, FindingKind.WRONG_ENTRY),  # a record inside that has not the largest of its batch
-        ([], 0, FindingKind.MISSING_ENTRY),  # as a broker creates it where it was lost: lookups pass the segment by
+        ([(1201, 7), (1902, 29)], 0, FindingKind.WRONG_ENTRY),  # a record without its batch's largest timestamp
+        ([], 0, FindingKind.MISSING_ENTRY),  # as a broker creates it if it was lost: lookups miss the segment
         ([(1902, 30)], 0, FindingKind.WRONG_ENTRY),
         ([(1202, 8), (1202, 8), (1902, 29)], 1, FindingKind.ENTRY_ORDER),
         ([(1302, 11), (1202, 8), (1902, 29)], 1, FindingKind.ENTRY_ORDER),

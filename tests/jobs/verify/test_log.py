@@ -66,7 +66,7 @@ def test_offsets_that_do_not_increase(folder: Path) -> None:
     assert log_findings(folder) == expected
 
 
-def test_an_offset_outside_the_segment_is_told_at_its_batch(folder: Path) -> None:
+def test_an_offset_outside_the_segment_is_reported_at_its_batch(folder: Path) -> None:
     log = write_segment(folder, 5, batch(5), batch(5), batch(12), batch(6))
     flipped(log, 7)
     write_segment(folder, 10, batch(10))
@@ -137,7 +137,7 @@ def test_messages_of_old_formats(folder: Path) -> None:
     assert log_findings(folder) == [(len(wrapped) + len(plain) // 2, FindingKind.OFFSET_ORDER)]
 
 
-def test_a_file_full_of_damage_is_told_in_bounded_space(folder: Path) -> None:
+def test_a_file_full_of_damage_is_reported_in_bounded_space(folder: Path) -> None:
     whole = [bytearray(batch(number)) for number in range(MOST_FINDINGS + 50)]
     for content in whole:
         content[-1] ^= 1

@@ -1,4 +1,4 @@
-"""The work grows with the size: nothing that all partitions or segments share is read for each of them."""
+"""The work grows no faster than the size: nothing that all partitions or segments share is read for each of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counts
 
 
-@pytest.mark.parametrize("offset", [1, 9])  # which the logs reach, and do not
+@pytest.mark.parametrize("offset", [1, 9])  # one that the logs reach, and one that they do not
 def test_checkpoints_are_not_read_for_each_partition(tmp_path: Path, asked: Counter[str], offset: int) -> None:
     lines = [f"orders {number} {offset}\n" for number in range(COUNT)]
     for number in range(COUNT):
@@ -46,7 +46,7 @@ def test_checkpoints_are_not_read_for_each_partition(tmp_path: Path, asked: Coun
         (tmp_path / name).write_text(f"0\n{COUNT}\n{''.join(lines)}")
     problems = {found.problem for found in findings_of(tmp_path)}
     assert problems == ({FindingKind.BEYOND_END} if offset > 1 else set())
-    assert all(asked[name] <= 3 for name in OFFSET_CHECKPOINTS)
+    assert all(0 < asked[name] <= 3 for name in OFFSET_CHECKPOINTS)
 
 
 def test_indexes_without_a_log_do_not_list_the_folder_each(tmp_path: Path, asked: Counter[str]) -> None:
@@ -54,7 +54,7 @@ def test_indexes_without_a_log_do_not_list_the_folder_each(tmp_path: Path, asked
     for base_offset in range(1, COUNT):
         path(tmp_path / "orders-0", base_offset, FileKind.OFFSET_INDEX).touch()
     assert len(findings_of(tmp_path)) == COUNT - 1
-    assert asked["orders-0"] <= 3
+    assert 0 < asked["orders-0"] <= 3
 
 
 def test_segments_with_a_problem_do_not_list_the_folder_each(tmp_path: Path, asked: Counter[str]) -> None:
@@ -63,11 +63,11 @@ def test_segments_with_a_problem_do_not_list_the_folder_each(tmp_path: Path, ask
         write_segment(folder, base_offset, batch(base_offset))
         path(folder, base_offset, FileKind.OFFSET_INDEX).unlink()
     assert len(findings_of(tmp_path)) == COUNT - 1
-    assert asked["orders-0"] <= 3
+    assert 0 < asked["orders-0"] <= 3
 
 
 def test_two_segments_are_verified_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each segment is a task: one's log is opened only when another's is open, too."""
+    """Each segment is a task: one log is opened only while another is open."""
     for number in range(2):
         write_segment(tmp_path / f"orders-{number}", 0, batch(0))
     opened, meeting = LocalReadableFileSystem.open, Barrier(2, timeout=60)

@@ -56,7 +56,7 @@ def test_a_snapshot_that_is_being_written(folder: Path) -> None:
     assert meanwhile.pauses
 
 
-def test_a_damaged_one_is_told_after_a_second_look(folder: Path) -> None:
+def test_a_damaged_one_is_reported_after_a_second_look(folder: Path) -> None:
     path(folder, 4, FileKind.PRODUCER_SNAPSHOT).write_bytes(b"short")
     meanwhile = Meanwhile(lambda: None)
     plans = plan([folder.parent], patience=meanwhile.patience)
@@ -105,7 +105,7 @@ def test_a_partition_that_is_deleted_meanwhile(folder: Path) -> None:
     assert findings(plans) == []
 
 
-def test_a_log_that_grows_behind_the_back(folder: Path) -> None:
+def test_a_log_that_grows_after_it_was_listed(folder: Path) -> None:
     """A checkpoint and a snapshot with offsets that were written after the log was listed."""
     plans = plan([folder.parent])
     write_segment(folder, 4, batch(4), batch(5))

@@ -60,10 +60,10 @@ def test_a_torn_end_is_a_problem_with_trimmed_indexes(folder: Path, tail: bytes,
 
 
 @pytest.mark.parametrize(("tail", "problem"), TAILS)
-def test_a_torn_end_is_a_problem_without_indexes_but_stops_no_scan(
+def test_a_torn_end_is_a_problem_without_indexes_but_does_not_stop_a_scan(
     folder: Path, tail: bytes, problem: FindingKind
 ) -> None:
-    """A log alone, as in half a copy, does not show that a crash came. A scan still reads it."""
+    """A log alone, as in an incomplete copy, does not show that there was a crash. A scan still reads it."""
     write_segment(folder, 0, *BATCHES, closed=False, tail=tail)
     path(folder, 0, FileKind.OFFSET_INDEX).unlink()
     assert (LOG, SIZE, problem, INFO) in shown(findings_of(folder.parent))  # the time index does
@@ -200,7 +200,7 @@ def test_a_torn_end_after_what_was_not_flushed_is_info(folder: Path, tail: bytes
     points = folder.parent / "recovery-point-offset-checkpoint"
     points.write_text("0\n1\norders 0 8\n")
     assert [severity for *_, severity in shown(findings_of(folder.parent))] == [INFO]
-    points.write_text("0\n1\norders 0 10\n")  # all whole batches were flushed, then the crash came amid an append
+    points.write_text("0\n1\norders 0 10\n")  # all whole batches were flushed; the crash came during an append
     assert [severity for *_, severity in shown(findings_of(folder.parent))] == [INFO]
     points.unlink()
     assert [severity for *_, severity in shown(findings_of(folder.parent))] == [PROBLEM]
@@ -221,7 +221,7 @@ def test_a_roll_that_was_killed_between_two_steps_is_info(folder: Path, trimmed:
     assert {problem for _, _, problem, _ in found} == {FindingKind.ZERO_ENTRIES, FindingKind.ZEROS}
     assert all(severity is INFO for *_, severity in found)
     (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
-    assert all(severity is PROBLEM for *_, severity in shown(findings_of(folder.parent)))
+    assert {severity for *_, severity in shown(findings_of(folder.parent))} == {PROBLEM}
 
 
 def test_a_preallocated_log_that_was_just_made_is_info(folder: Path) -> None:
@@ -249,7 +249,7 @@ def test_the_newest_snapshot_may_be_torn_after_a_crash(folder: Path, content: by
         (newest.name, INFO),
     ]
     older.unlink()
-    newest.write_bytes(bytes([0, 1, *range(4), 0, 0, 0, 0]))  # of its full length, but with a wrong CRC
+    newest.write_bytes(bytes([0, 1, *range(4), 0, 0, 0, 0]))  # complete, but with a wrong CRC
     assert [severity for *_, severity in shown(findings_of(folder.parent))] == [PROBLEM]
     newest.write_bytes(content)
     (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')

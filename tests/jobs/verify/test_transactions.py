@@ -79,7 +79,7 @@ def test_a_wrong_entry(folder: Path, wrong: AbortedTxn) -> None:
 
 def test_a_missing_entry_would_hand_out_aborted_records(folder: Path) -> None:
     write_aborted(folder, ABORTED[:1])
-    (folder.parent / CLEAN_SHUTDOWN).touch()  # else a crash may have come after the last marker
+    (folder.parent / CLEAN_SHUTDOWN).touch()  # otherwise a crash may have followed the last marker
     assert shown(findings_of(folder)) == [(TXNINDEX, None, FindingKind.MISSING_ENTRY, Severity.PROBLEM)]
     path(folder, 0, FileKind.TXN_INDEX).unlink()
     assert [line[2] for line in shown(findings_of(folder))] == [FindingKind.MISSING_ENTRY] * 2
@@ -96,8 +96,8 @@ def test_order_version_and_length(folder: Path) -> None:
     assert shown(findings_of(folder)) == [(TXNINDEX, 68, FindingKind.PARTIAL_ENTRY, Severity.PROBLEM)]
 
 
-def test_after_compaction_entries_stay_whose_batches_are_gone(folder: Path) -> None:
-    # The data of the aborted transactions is gone, one marker is, the other was emptied.
+def test_entries_whose_batches_compaction_removed_stay(folder: Path) -> None:
+    # The data of the aborted transactions is gone; so is one marker, and the other was emptied.
     emptied = empty_batch(read_header(marker(6, 1)))
     write_segment(folder, 0, data(1, 2), marker(3, 2, ControlType.COMMIT), data(5, 3), emptied)
     assert findings_of(folder) == []
@@ -203,7 +203,7 @@ def test_a_producer_that_expired_between_two_transactions_has_no_coordinator_epo
     entry = ProducerEntry(1, 0, 0, 2, 0, 1000, -1, 2)
     write_snapshot(folder, 3, entry)
     assert findings_of(folder) == []
-    write_segment(folder, 3, marker(3, 1, ControlType.COMMIT))  # which brings the epoch of its coordinator
+    write_segment(folder, 3, marker(3, 1, ControlType.COMMIT))  # it has the coordinator's epoch
     write_snapshot(folder, 4, entry._replace(current_txn_first_offset=-1))
     assert shown(findings_of(folder)) == [(f"{4:020}.snapshot", 10, FindingKind.WRONG_STATE, Severity.PROBLEM)]
 
@@ -214,7 +214,7 @@ def test_a_producer_that_expired_before_a_marker_has_no_sequence(tmp_path: Path)
     entry = ProducerEntry(1, 0, -1, -1, 0, 1000, 0, -1)
     write_snapshot(folder, 3, entry)
     assert findings_of(folder) == []
-    write_segment(folder, 3, data(3, 1))  # which brings one
+    write_segment(folder, 3, data(3, 1))  # it has a sequence
     write_snapshot(folder, 4, entry._replace(current_txn_first_offset=3))
     assert shown(findings_of(folder)) == [(f"{4:020}.snapshot", 10, FindingKind.WRONG_STATE, Severity.PROBLEM)]
 
@@ -258,7 +258,7 @@ def test_what_was_open_at_a_marker_is_found_as_by_looking_at_all_before_it(tmp_p
     assert {detail.partition("begun before the ")[2] for detail in details} == expected
 
 
-def test_of_a_damaged_index_so_many_findings_are_told_and_the_rest_is_counted(folder: Path) -> None:
+def test_findings_in_a_damaged_index_are_listed_up_to_a_limit_and_then_counted(folder: Path) -> None:
     """All entries overlap: looking at each pair of them would take minutes."""
     path(folder, 0, FileKind.TXN_INDEX).write_bytes(bytes(34 * 20_000))
     found = [line for line in findings_of(folder) if line.path.endswith(TXNINDEX)]

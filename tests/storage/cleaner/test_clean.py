@@ -103,7 +103,7 @@ class Store:
                 yield from ((header, record) for record in records)
 
 
-def expected(store: Store, before: Model, horizons: dict[int, int], first_dirty: int, end: int, now_ms: int) -> Model:
+def expected(before: Model, horizons: dict[int, int], first_dirty: int, end: int, now_ms: int) -> Model:
     """C7: the last record of each key up to the end, unless it is a tombstone past its horizon; all after the end."""
     last = {key: offset for offset, (key, _) in sorted(before.items()) if first_dirty <= offset < end}
     kept = Model()
@@ -128,7 +128,7 @@ def test_rounds_leave_what_a_naive_model_says(tmp_path: Path, seed: int) -> None
             before, horizons, first_dirty = store.records(), store.horizons(), store.checkpoint or 0
             store.clean(given)
             assert store.checkpoint is not None
-            model = expected(store, before, horizons, first_dirty, store.checkpoint, now_ms)
+            model = expected(before, horizons, first_dirty, store.checkpoint, now_ms)
             assert store.records() == model
             assert store.log.log_end_offset == end
     store.log.close()
@@ -234,7 +234,7 @@ def test_a_run_is_safe_to_repeat(tmp_path: Path) -> None:
     assert list((tmp_path / "t-0").glob("*.cleaned"))
     before, now_ms = store.records(), store.world.clock.time_ms()
     store.clean(limits())
-    assert store.records() == expected(store, before, {}, 0, store.checkpoint or 0, now_ms)
+    assert store.records() == expected(before, {}, 0, store.checkpoint or 0, now_ms)
     assert not list((tmp_path / "t-0").glob("*.cleaned"))
 
 
@@ -271,7 +271,7 @@ def test_the_last_batch_and_a_producers_last_stay_without_records(tmp_path: Path
     assert shapes == [(0, 0, 0, 0), (3, 3, -1, 1), (4, 4, -1, 0)]
 
 
-def test_memory_for_no_key_is_refused() -> None:
+def test_memory_that_holds_no_key_is_refused() -> None:
     config = BrokerConfig.of({"log.cleaner.dedupe.buffer.size": 2 << 20, "log.cleaner.io.buffer.load.factor": 0.00001})
     with pytest.raises(ConfigError, match="holds no key"):
         MapLimits.of(config, bytes(16))

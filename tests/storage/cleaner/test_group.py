@@ -6,8 +6,6 @@ from octavo.config import LogConfig
 from octavo.storage.cleaner.group import group_segments
 from octavo.storage.rewriting.source import SourceSegment
 
-GB = 1 << 30
-
 
 def segments(*sizes: int, step: int = 100, index: int = 0, times: int = 0) -> list[SourceSegment]:
     return [SourceSegment(n * step, size, index, times, 0, (n + 1) * step) for n, size in enumerate(sizes)]

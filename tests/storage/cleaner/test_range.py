@@ -27,7 +27,7 @@ def ranged(dirty: DirtyLog, now_ms: int = NOW, **configs: object) -> CleanableRa
     return cleanable_range(dirty, LogConfig.of(named), now_ms)
 
 
-def test_the_checkpoint_parts_clean_from_dirty() -> None:
+def test_the_checkpoint_separates_clean_from_dirty() -> None:
     # C8 C9
     found = ranged(log(*THREE, checkpoint=200))
     assert (found.first_dirty_offset, found.first_uncleanable_offset) == (200, 300)
@@ -85,7 +85,7 @@ def test_nothing_is_dirty_after_the_last_run() -> None:
     assert (found.cleanable_bytes, found.ratio, found.clean_bytes) == (0, 0.0, 1000)
 
 
-def test_the_reasons_are_told() -> None:
+def test_the_reasons_are_reported() -> None:
     facts = log(*THREE, checkpoint=200, stable=250)
     config = LogConfig.of({"cleanup.policy": "compact"})
     found = cleanable_range(facts, config, NOW)

@@ -16,7 +16,7 @@ ABORTED = AbortedTxn(producer_id=7, first_offset=10, last_offset=20, last_stable
 def test_data_of_an_aborted_transaction_goes_and_its_marker_stays() -> None:
     state = CleanedTransactions()
     state.add_aborted([ABORTED])
-    assert not state.on_batch(7, 9)  # of an earlier transaction
+    assert not state.on_batch(7, 9)  # part of an earlier transaction
     assert state.on_batch(7, 12)
     assert not state.on_batch(8, 13)
     assert not state.on_control(7, 20, ABORT)

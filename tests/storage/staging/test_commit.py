@@ -98,7 +98,7 @@ def test_a_batch_that_comes_again_is_skipped_and_its_files_go(scene: Scene) -> N
     assert scene.staged_files() == []
 
 
-def test_of_two_attempts_at_a_task_the_one_that_is_named_counts(scene: Scene) -> None:
+def test_the_commit_decides_which_of_two_attempts_at_a_task_counts(scene: Scene) -> None:
     scene.stage(batch_values(0))
     taken = scene.stage(batch_values(0))
     scene.publish(0, taken)

@@ -103,7 +103,7 @@ def test_a_task_sees_all_partitions_of_a_topic_that_is_half_made(loss: Loss) -> 
         scene = _after_crash(ROOTS, stop, loss)
         folders = [name for root in ROOTS for name in scene.filesystem.folders(root) if name.startswith("t-")]
         half_made += 0 < len(folders) < PARTITIONS
-        _stage(scene, BATCHES)  # which asserts how many it sees
+        _stage(scene, BATCHES)  # asserts how many partitions it sees
     assert half_made
 
 
