@@ -14,7 +14,7 @@ from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.record import Record
 from octavo.kernels.layout import BATCH
-from octavo.storage.append.append_info import AppendInfo, examine, check_batches, clearly_sound
+from octavo.storage.append.append_info import AppendInfo, check_batches, clearly_sound, examine
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 from tests.storage.analysis_cases import ASSIGNING, CASES, EPOCH, SIZE, SOUND, batch
 from tests.storage.produced_sets import NOW, old_set
