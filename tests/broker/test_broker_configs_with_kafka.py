@@ -65,7 +65,11 @@ def describe(twin: Twin, *, with_synonyms: bool = True) -> None:
     while True:
         try:
             for kind, name in ((BROKER, "1"), (BROKER, ""), (TOPIC, "t")):
-                keys = None if kind == TOPIC or not name else sorted(set(KNOWN) - OF_THE_MACHINE - OTHER_DEFAULTS | {"no.such"})
+                keys = (
+                    None
+                    if kind == TOPIC or not name
+                    else sorted(set(KNOWN) - OF_THE_MACHINE - OTHER_DEFAULTS | {"no.such"})
+                )
                 resource = {"resourceType": kind, "resourceName": name, "configurationKeys": keys}
                 twin.ask(apis.DESCRIBE_CONFIGS, 4, {"resources": [resource], "includeSynonyms": with_synonyms})
             return
