@@ -16,11 +16,13 @@ from octavo.format.messages.primitive_readers import Reader
 from octavo.format.messages.reading import struct_reader
 from octavo.format.messages.schema import Encoding, MessageSchema, Row
 from octavo.format.messages.writing import struct_writer
+from octavo.format.varint import Bytes
 from tests.format.messages.random_rows import random_row
 from tests.format.messages.tables import VERSIONED, VERSIONED_IDS
 from tests.kernels import implementations
 
 ROUNDS = 20
+HEAD = b"\0\0\0\0head"
 ODD_VALUES: list[Any] = [None, True, 0, -1, 1 << 40, 1 << 80, 1.5, "x", "\ud800", "x" * 40_000, b"y", [], [None], {}]
 ODD_VALUES += [{"no such field": 1}, (), bytearray(3), memoryview(b"abcdef")[::2], object()]
 
@@ -30,7 +32,7 @@ class Coders(NamedTuple):
     write: PartsWriter
 
 
-def refuse(*_: object) -> Any:
+def refuse(*_: object, **__: object) -> Any:
     raise AssertionError("the plain coder was asked")
 
 
@@ -66,6 +68,7 @@ def test_the_same_rows_bytes_and_errors(schema: MessageSchema, version: int) -> 
         row = random_row(random, schema, version, unknown_tags=True)
         parts = simple.write(row)
         assert fast.write(row) == parts
+        assert fast.write(row, HEAD) == simple.write(row, HEAD) == with_head(parts)
         data = b"".join(part for part in parts if isinstance(part, bytes))
         damaged = bytearray(data)
         for _ in range(random.randrange(3) if data else 0):
@@ -74,6 +77,14 @@ def test_the_same_rows_bytes_and_errors(schema: MessageSchema, version: int) -> 
             assert _readable(outcome(fast.read, some, 0)) == _readable(outcome(simple.read, some, 0))
         spoil(random, row)
         assert outcome(fast.write, row) == outcome(simple.write, row)
+
+
+def with_head(parts: list[Part]) -> list[Part]:
+    first, *rest = parts
+    assert isinstance(first, bytes)
+    size = len(HEAD) - 4 + len(first)
+    size += sum(len(part) if isinstance(part, Bytes) else part.size for part in rest)
+    return [size.to_bytes(4) + HEAD[4:] + first, *rest]
 
 
 def _readable(found: object) -> object:

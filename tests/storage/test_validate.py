@@ -118,7 +118,7 @@ def test_a_refused_buffer_stays_as_it_is(name: str) -> None:
 
 
 def test_what_lies_after_the_batches_is_left_out() -> None:
-    result = assign_offsets(PLAIN + b"half a batch", info_of(walk(PLAIN).table), FROM_CLIENT, TO_DEFAULTS)
+    result = assign_offsets(memoryview(PLAIN + b"half a batch"), info_of(walk(PLAIN).table), FROM_CLIENT, TO_DEFAULTS)
     assert len(result.data) == len(PLAIN)
 
 
@@ -257,6 +257,7 @@ def test_settings_are_those_of_the_configs() -> None:
         timestamp_after_max_ms=6,
         codec=Codec.ZSTD,
         level=7,
+        keeps_plain=False,
         is_compacted=True,
         max_message_bytes=8,
     )

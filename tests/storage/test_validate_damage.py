@@ -12,7 +12,7 @@ from octavo.config import LogConfig
 from octavo.errors import AppendRejected
 from octavo.format.batches.walker import walk
 from octavo.kernels.layout import Stop
-from octavo.storage.append.append_info import analyze
+from octavo.storage.append.append_info import examine
 from octavo.storage.append.assignment import Assignment
 from octavo.storage.append.validate import assign_offsets
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
@@ -60,10 +60,10 @@ def test_nothing_but_a_refusal_escapes(
     buffer = bytearray(sent)
     try:
         request = AppendRequest(origin, leader_epoch=3)
-        info = analyze(buffer, walk(buffer).table, request, max_message_bytes=10**6)
+        info = examine(memoryview(buffer), request, max_message_bytes=10**6)
         if not info.summary.end:
             return
-        result = assign_offsets(buffer, info, request, Assignment(50, NOW, 3, topic))
+        result = assign_offsets(memoryview(buffer), info, request, Assignment(50, NOW, 3, topic))
     except AppendRejected:
         assert buffer == sent
         return
@@ -73,3 +73,25 @@ def test_nothing_but_a_refusal_escapes(
     if origin is AppendOrigin.CLIENT:
         assert [row["base_offset"] for row in written.table] == [50]
         assert result.last_offset == 50 + int(written.table[0]["last_offset_delta"])
+
+
+@settings(max_examples=500, deadline=None)
+@given(data=st.sampled_from(SETS), changes=CHANGES | st.just([]), topic=st.sampled_from(TOPICS))
+def test_a_survey_changes_no_outcome(data: bytes, changes: list[tuple[int, int]], topic: ValidationSettings) -> None:
+    """A batch that a survey finds sound is assigned the same as by a closer look at its records."""
+    damaged = bytearray(data)
+    for position, value in changes if data else ():
+        damaged[position % len(data)] = value
+    sent = with_fitting_checksums(bytes(damaged))
+
+    def outcome(*, is_surveyed: bool) -> tuple[bytes, object]:
+        buffer, request = bytearray(sent), AppendRequest(AppendOrigin.CLIENT, leader_epoch=3)
+        try:
+            info = examine(memoryview(buffer), request, max_message_bytes=10**6)
+            info = info if is_surveyed else info._replace(survey=None)
+            result = assign_offsets(memoryview(buffer), info, request, Assignment(50, NOW, 3, topic))
+        except AppendRejected as error:
+            return bytes(buffer), repr(error)
+        return bytes(result.data), (result.table.tolist(), result[2:6])
+
+    assert outcome(is_surveyed=True) == outcome(is_surveyed=False)

@@ -50,7 +50,7 @@ def assign(
 ) -> WritableBatches:
     assignment = Assignment(first_offset, NOW, LEADER_EPOCH, ValidationSettings.of(LogConfig.of(configs or {})))
     request = AppendRequest(origin, LEADER_EPOCH, trusted=trusted)
-    return assign_offsets(data, info_of(walk(data).table), request, assignment)
+    return assign_offsets(memoryview(data), info_of(walk(data).table), request, assignment)
 
 
 def answered(case: Case, *, trusted: bool = False) -> Answer:

@@ -31,7 +31,7 @@ if _compiled and not TYPE_CHECKING:
         from octavo.kernels.compiled.seek import find_batch, find_timestamp, last_slot_up_to
         from octavo.kernels.compiled.stamp import stamp_batches
         from octavo.kernels.compiled.summary import summarize_batches
-        from octavo.kernels.compiled.survey import survey_records
+        from octavo.kernels.compiled.survey import survey_produced
         from octavo.kernels.compiled.text import record_lines
         from octavo.kernels.compiled.walk import next_run, walk
     except ModuleNotFoundError:  # not built; if it is built but broken, the error should be seen
@@ -52,7 +52,7 @@ if TYPE_CHECKING or not _compiled:
     from octavo.kernels.reference.seek import find_batch, find_timestamp, last_slot_up_to
     from octavo.kernels.reference.stamp import stamp_batches
     from octavo.kernels.reference.summary import summarize_batches
-    from octavo.kernels.reference.survey import survey_records
+    from octavo.kernels.reference.survey import survey_produced
     from octavo.kernels.reference.text import record_lines
     from octavo.kernels.reference.walk import next_run, walk
 
@@ -92,7 +92,7 @@ __all__ = [
     "settle_marks",
     "stamp_batches",
     "summarize_batches",
-    "survey_records",
+    "survey_produced",
     "walk",
     "xxh32",
 ]

@@ -43,21 +43,26 @@ class Outbox:
     def _advance(self) -> bool:
         try:
             while self._parts:
-                self._send_some(self._parts[0])
+                if not self._send_some(self._parts[0]):
+                    return self._wait()
         except BlockingIOError:
-            if not self._is_waiting:
-                self._is_waiting = True
-                self._loop.add_writer(self._socket.fileno(), self._send_rest)
-            return False
+            return self._wait()
         if self._is_corked:
             self._set_cork(False)
         return True
+
+    def _wait(self) -> bool:
+        if not self._is_waiting:
+            self._is_waiting = True
+            self._loop.add_writer(self._socket.fileno(), self._send_rest)
+        return False
 
     def _set_cork(self, wanted: bool) -> None:
         self._is_corked = wanted
         self._socket.setsockopt(socket.IPPROTO_TCP, _CORK, wanted)
 
-    def _send_some(self, part: Part) -> None:
+    def _send_some(self, part: Part) -> bool:
+        """Send as much of the first part as the socket takes; returns whether that was all of it."""
         if isinstance(part, Bytes):
             self._sent += self._socket.send(memoryview(part)[self._sent :] if self._sent else part)
             size = len(part)
@@ -69,9 +74,11 @@ class Outbox:
                 if not count:
                     raise ConnectionAbortedError("the log file became shorter while it was sent")
                 self._sent += count
-        if self._sent == size:
-            self._parts.popleft()
-            self._sent = 0
+        if self._sent < size:
+            return False
+        self._parts.popleft()
+        self._sent = 0
+        return True
 
     def _send_rest(self) -> None:
         try:

@@ -7,8 +7,8 @@ are compiled, they read and write the usual messages, and the coders of `reading
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
+from typing import Protocol
 
 from octavo import kernels
 from octavo.errors import CorruptionError, EncodingError
@@ -21,7 +21,14 @@ from octavo.format.messages.writing import struct_writer
 from octavo.format.varint import Bytes
 
 Part = Bytes | Slice
-PartsWriter = Callable[[Row], list[Part]]
+_LENGTH_BYTES = 4
+
+
+class PartsWriter(Protocol):
+    """Writes a row as parts. The head, if there is one, comes first: its first four bytes become the size of what
+    follows them."""
+
+    def __call__(self, row: Row, head: bytes = b"") -> list[Part]: ...
 
 
 def decode(message: MessageSchema, version: int, data: Bytes) -> Row:
@@ -97,9 +104,12 @@ def _writer(message: MessageSchema, version: int) -> PartsWriter:
 def parts_writer(write: Writer) -> PartsWriter:
     """A writer of parts: everything between two slices of files is joined."""
 
-    def write_parts(row: Row) -> list[Part]:
+    def write_parts(row: Row, head: bytes = b"") -> list[Part]:
         chunks: Chunks = []
         write(row, chunks)
+        if head:
+            size = len(head) + sum(len(chunk) if isinstance(chunk, Bytes) else chunk.size for chunk in chunks)
+            chunks.insert(0, (size - _LENGTH_BYTES).to_bytes(_LENGTH_BYTES) + head[_LENGTH_BYTES:])
         parts: list[Part] = []
         start = 0
         for place, chunk in enumerate(chunks):

@@ -18,8 +18,8 @@ from octavo.format.protocol.apis import API_VERSIONS, Api
 from octavo.format.varint import Bytes, decode_uvarint
 
 _HEAD = struct.Struct(">hhih")  # api key, api version, correlation id, length of the client id
-_LENGTH_AND_ID = struct.Struct(">ii")
-_ID_BYTES = 4
+_RESPONSE_HEAD = struct.Struct(">ii")  # length and correlation id
+_HEAD_WITH_TAGS = struct.Struct(">iix")
 
 
 class RequestHeader(NamedTuple):
@@ -56,7 +56,8 @@ class WireFormat:
         self._read = prefix_reader_of(api.request, version)
         self._write = parts_writer_of(api.response, version)
         self._has_tags = version in api.request.flexible
-        self._tags = b"\0" if version in api.response.flexible and api is not API_VERSIONS else b""
+        has_tags = version in api.response.flexible and api is not API_VERSIONS
+        self._head = _HEAD_WITH_TAGS if has_tags else _RESPONSE_HEAD
 
     def read_body(self, header: RequestHeader, frame: Bytes) -> Row:
         """The request's body; its records are views into the frame.
@@ -71,14 +72,7 @@ class WireFormat:
 
     def response_parts(self, correlation_id: int, row: Row) -> list[Part]:
         """A response with its length and header, ready to be sent."""
-        parts = self._write(row)
-        first = parts[0]  # always bytes
-        assert isinstance(first, bytes)
-        size = _ID_BYTES + len(self._tags) + len(first)
-        for part in parts[1:]:
-            size += len(part) if isinstance(part, Bytes) else part.size
-        parts[0] = _LENGTH_AND_ID.pack(size, correlation_id) + self._tags + first
-        return parts
+        return self._write(row, self._head.pack(0, correlation_id))
 
 
 def response_size(parts: list[Part]) -> int:

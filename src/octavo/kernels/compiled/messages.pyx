@@ -26,6 +26,7 @@ cdef extern from "Python.h":
     bint PyUnicode_Check(object)
     const char *PyUnicode_AsUTF8AndSize(object, Py_ssize_t *) except NULL
     object PyUnicode_DecodeUTF8(const char *, Py_ssize_t, const char *)
+    char *PyBytes_AsString(object) except NULL
     object PyBytes_FromStringAndSize(const char *, Py_ssize_t)
     object PyMemoryView_FromObject(object)
     void *memcpy(void *, const void *, size_t)
@@ -34,6 +35,7 @@ cdef extern from "Python.h":
 cdef enum:
     MAX_STRING_BYTES = 0x7FFF
     MAX_LENGTH = 0x7FFFFFFF
+    LENGTH_BYTES = 4
     VARINT_BYTES = 5
     FIRST_BYTES = 128  # of a message that is written
 
@@ -426,14 +428,17 @@ cdef class MessageWriter:
     def __init__(self, plan, plain):
         self.layout, self.plain = Layout(plan), plain
 
-    def __call__(self, row):
+    def __call__(self, row, bytes head=b""):
         cdef Out out
         cdef list parts = []
+        cdef Py_ssize_t size
         cdef bint is_written = False
         out.data, out.used, out.room = NULL, 0, 0
         try:
-            make_room(&out, FIRST_BYTES)
-            out.used = 0
+            size = len(head)
+            make_room(&out, FIRST_BYTES + size)
+            memcpy(out.data, <const char *>head, size)
+            out.used = size
             if PyDict_CheckExact(row):
                 is_written = write_struct(self.layout, row, &out, parts)
             if is_written:
@@ -442,7 +447,14 @@ cdef class MessageWriter:
             is_written = False
         finally:
             PyMem_Free(out.data)
-        return parts if is_written else self.plain(row)
+        if not is_written:
+            return self.plain(row, head)
+        if head:
+            size = -LENGTH_BYTES
+            for part in parts:
+                size += len(part) if isinstance(part, bytes) else part.size
+            store_be32(<uint8_t *>PyBytes_AsString(parts[0]), <uint32_t>size)  # nobody else has seen it yet
+        return parts
 
 
 def message_reader(plan, plain):
@@ -451,5 +463,8 @@ def message_reader(plan, plain):
 
 
 def message_writer(plan, plain):
-    """A writer of messages, `writer(row) -> parts`, with the results of the plain one."""
+    """A writer of messages, `writer(row, head) -> parts`, with the results of the plain one.
+
+    The head, if there is one, comes first, and its first four bytes become the size of everything after them.
+    """
     return MessageWriter(plan, plain)

@@ -1,27 +1,46 @@
-"""Checks the records of an uncompressed v2 batch, and says what a topic's rules ask about all of them together."""
+"""Checks a producer's batch as a whole, and says what a topic's rules ask about all of its records together."""
 
+from octavo.kernels.compiled.batch_header cimport read_header
 from octavo.kernels.compiled.buffers cimport *
+from octavo.kernels.compiled.checksums cimport *
 from octavo.kernels.compiled.layout cimport *
 from octavo.kernels.compiled.record_fields cimport *
+
+checksums_prepare()
 
 
 cdef struct Survey:
     int64_t oldest
     int64_t latest
     int64_t null_keys
-    bint is_numbered
 
 
-cdef bint survey(const uint8_t *base, const uint8_t *p, const uint8_t *end, const Batch *batch,
-                 Survey *found) noexcept nogil:
+cdef bint is_produced(const uint8_t *p, int64_t size, Batch *batch, bint check_crc) noexcept nogil:
+    """Whether a producer would send these bytes: one uncompressed v2 batch with a sound header, which `batch` gets."""
+    if size < BATCH_OVERHEAD or size > MAX_FILE_BYTES or p[MAGIC_POSITION] != 2:
+        return False
+    if <int64_t><int32_t>load_be32(p + SIZE_POSITION) + LOG_OVERHEAD != size:
+        return False
+    batch.position, batch.base_offset, batch.size = 0, <int64_t>load_be64(p), <int32_t>size
+    batch.magic, batch.flaws, batch.reserved = 2, 0, 0
+    read_header(p, size, batch, check_crc)
+    return (not batch.flaws & CRC_MISMATCH and batch.base_offset == 0
+            and not batch.attributes & (CODEC_MASK | LOG_APPEND_TIME | CONTROL)
+            and batch.count > 0 and batch.count - 1 == batch.last_offset_delta
+            and (batch.producer_id <= -1 or batch.base_sequence >= 0))
+
+
+cdef bint survey(const uint8_t *base, int64_t size, const Batch *batch, Survey *found) noexcept nogil:
     """Whether all records are sound."""
+    cdef const uint8_t *p = base + BATCH_OVERHEAD
+    cdef const uint8_t *end = base + size
     cdef Fields fields
     cdef Problem problem
     cdef bint is_minimal = False
     cdef int64_t timestamp
     cdef int32_t n
-    found.null_keys, found.is_numbered = 0, True
-    if batch.count <= 0 or <int64_t>batch.count * MIN_RECORD_BYTES > end - p:
+    found.null_keys = 0
+    if <int64_t>batch.count * MIN_RECORD_BYTES > end - p:
         return False
     for n in range(batch.count):
         p = read_record(base, p, end, &fields, &problem)
@@ -35,39 +54,33 @@ cdef bint survey(const uint8_t *base, const uint8_t *p, const uint8_t *end, cons
         elif timestamp > found.latest:
             found.latest = timestamp
         found.null_keys += fields.key_length < 0
-        found.is_numbered = found.is_numbered and <int64_t>(
-            <uint64_t>batch.base_offset + <uint64_t><int64_t>fields.offset_delta) == n
     return p == end
 
 
-def survey_records(data, table, Py_ssize_t row):
-    """The oldest and the latest timestamp of a batch's records, how many have no key, and whether their offsets are 0,
-    1, 2, …
+def survey_produced(data, table, bint check_crc):
+    """The oldest and the latest timestamp of the records in a producer's batch, and how many have no key; the batch's
+    row goes into `table`.
 
-    None if the batch has no records, if they cannot be read, are compressed or in an old format, or have the batch's
-    timestamp instead of their own: then only decoding them tells more.
+    None, and any row, unless `data` is exactly one sound batch that is not compressed, with the base offset 0 and the
+    right count and latest timestamp in its header: then a closer look decides.
     """
     cdef Py_buffer bytes_view, table_view
-    cdef const Batch *batch
+    cdef Batch *batch
     cdef Survey found
-    cdef bint is_inside = False, is_sound = False
+    cdef bint is_sound = False
     PyObject_GetBuffer(data, &bytes_view, PyBUF_SIMPLE)
     try:
-        PyObject_GetBuffer(table, &table_view, PyBUF_SIMPLE)
-        try:
-            if 0 <= row < table_view.len // <Py_ssize_t>sizeof(Batch):
-                batch = <const Batch *>table_view.buf + row
-                is_inside = 0 <= batch.position <= bytes_view.len and BATCH_OVERHEAD <= batch.size <= (
-                    bytes_view.len - batch.position)
-            if is_inside and batch.magic == 2 and not batch.attributes & (CODEC_MASK | LOG_APPEND_TIME):
-                with nogil:
-                    is_sound = survey(<const uint8_t *>bytes_view.buf,
-                                      <const uint8_t *>bytes_view.buf + batch.position + BATCH_OVERHEAD,
-                                      <const uint8_t *>bytes_view.buf + batch.position + batch.size, batch, &found)
-        finally:
-            PyBuffer_Release(&table_view)
-    finally:
+        PyObject_GetBuffer(table, &table_view, PyBUF_WRITABLE)
+    except BaseException:
         PyBuffer_Release(&bytes_view)
-    if not is_sound:
-        return None
-    return found.oldest, found.latest, found.null_keys, found.is_numbered
+        raise
+    if table_view.len >= <Py_ssize_t>sizeof(Batch):
+        batch = <Batch *>table_view.buf
+        with nogil:
+            is_sound = (is_produced(<const uint8_t *>bytes_view.buf, bytes_view.len, batch, check_crc)
+                        and survey(<const uint8_t *>bytes_view.buf, bytes_view.len, batch, &found)
+                        and batch.max_timestamp == found.latest >= -1)
+    outcome = (found.oldest, found.latest, found.null_keys) if is_sound else None
+    PyBuffer_Release(&table_view)
+    PyBuffer_Release(&bytes_view)
+    return outcome

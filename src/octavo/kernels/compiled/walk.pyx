@@ -1,37 +1,12 @@
 """Walks the entries of a log, filling one row of the batch table for each after checking its CRC; and groups rows to be
 decoded together."""
 
+from octavo.kernels.compiled.batch_header cimport read_header
 from octavo.kernels.compiled.buffers cimport *
 from octavo.kernels.compiled.checksums cimport *
 from octavo.kernels.compiled.layout cimport *
 
 checksums_prepare()
-
-
-cdef inline void read_batch(const uint8_t *p, int64_t available, Batch *row, bint check_crc) noexcept nogil:
-    """Read a header; `available` bytes follow p. Kafka reads the header's 61 bytes even if the batch claims to be
-    shorter."""
-    if row.size < BATCH_OVERHEAD:
-        row.flaws |= TOO_SHORT
-        if available < BATCH_OVERHEAD:
-            row.crc, row.attributes, row.last_offset_delta, row.base_timestamp, row.max_timestamp = 0, 0, 0, -1, -1
-            row.producer_id, row.producer_epoch, row.base_sequence, row.count = -1, -1, -1, 0
-            row.partition_leader_epoch = <int32_t>load_be32(p + PARTITION_LEADER_EPOCH_POSITION)
-            return
-    row.partition_leader_epoch = <int32_t>load_be32(p + PARTITION_LEADER_EPOCH_POSITION)
-    row.crc = load_be32(p + CRC_POSITION)
-    row.attributes = <int16_t>load_be16(p + ATTRIBUTES_POSITION)
-    row.last_offset_delta = <int32_t>load_be32(p + LAST_OFFSET_DELTA_POSITION)
-    row.base_timestamp = <int64_t>load_be64(p + BASE_TIMESTAMP_POSITION)
-    row.max_timestamp = <int64_t>load_be64(p + MAX_TIMESTAMP_POSITION)
-    row.producer_id = <int64_t>load_be64(p + PRODUCER_ID_POSITION)
-    row.producer_epoch = <int16_t>load_be16(p + PRODUCER_EPOCH_POSITION)
-    row.base_sequence = <int32_t>load_be32(p + BASE_SEQUENCE_POSITION)
-    row.count = <int32_t>load_be32(p + RECORDS_COUNT_POSITION)
-    if not check_crc:
-        row.flaws |= UNCHECKED
-    elif row.size >= BATCH_OVERHEAD and row.crc != crc32c_update(0, p + ATTRIBUTES_POSITION, row.size - ATTRIBUTES_POSITION):
-        row.flaws |= CRC_MISMATCH
 
 
 cdef inline void read_message(const uint8_t *p, Batch *row, bint check_crc) noexcept nogil:
@@ -98,7 +73,7 @@ def walk(data, Py_ssize_t start, Py_ssize_t end, table, bint check_crc=True):
             if row.magic < 2:
                 read_message(p, row, check_crc)
             else:
-                read_batch(p, left, row, check_crc)
+                read_header(p, left, row, check_crc)
             start += size + LOG_OVERHEAD
             n += 1
     PyBuffer_Release(&bytes_view)

@@ -38,5 +38,8 @@ def message_reader(plan: StructPlan, plain: Coder) -> Coder:
 
 
 def message_writer(plan: StructPlan, plain: Coder) -> Coder:
-    """A writer of messages, `writer(row) -> parts`, with the results of the plain one."""
+    """A writer of messages, `writer(row, head) -> parts`, with the results of the plain one.
+
+    The head, if there is one, comes first, and its first four bytes become the size of everything after them.
+    """
     return plain

@@ -1,4 +1,4 @@
-"""Checks the records of an uncompressed v2 batch, in plain Python."""
+"""Checks a producer's batch as a whole, in plain Python."""
 
 from __future__ import annotations
 
@@ -8,42 +8,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.kernels import layout
+from octavo.kernels.layout import Flaw, Stop
 from octavo.kernels.reference.columns import DecodeProblem
 from octavo.kernels.reference.decode import read_record
 from octavo.kernels.reference.varint import BrokenVarintError
+from octavo.kernels.reference.walk import walk
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-_UNSUITABLE = layout.CODEC_MASK | layout.LOG_APPEND_TIME
+_UNSUITABLE = layout.CODEC_MASK | layout.LOG_APPEND_TIME | layout.CONTROL
 
 
-def survey_records(data: Buffer, table: NDArray[np.void], row: int) -> tuple[int, int, int, bool] | None:
-    """The oldest and the latest timestamp of a batch's records, how many have no key, and whether their offsets are 0,
-    1, 2, …
+def survey_produced(data: Buffer, table: NDArray[np.void], check_crc: bool) -> tuple[int, int, int] | None:
+    """The oldest and the latest timestamp of the records in a producer's batch, and how many have no key; the batch's
+    row goes into `table`.
 
-    None if the batch has no records, if they cannot be read, are compressed or in an old format, or have the batch's
-    timestamp instead of their own: then only decoding them tells more.
+    None, and any row, unless `data` is exactly one sound batch that is not compressed, with the base offset 0 and the
+    right count and latest timestamp in its header: then a closer look decides.
     """
-    if not 0 <= row < len(table):
+    view = memoryview(data).cast("B")
+    rows, _, stop = walk(view, 0, len(view), table[:1], check_crc)
+    if rows != 1 or stop != Stop.END or not _is_produced(table[0]):
         return None
-    view, batch = memoryview(data).cast("B"), table[row]
-    position, size, count = int(batch["position"]), int(batch["size"]), int(batch["count"])
-    at, end = position + layout.BATCH_OVERHEAD, position + size
-    is_inside = 0 <= position <= end <= len(view) and size >= layout.BATCH_OVERHEAD
-    if not is_inside or batch["magic"] != 2 or batch["attributes"] & _UNSUITABLE:
+    batch, at, end = table[0], layout.BATCH_OVERHEAD, len(view)
+    count = int(batch["count"])
+    if count * layout.MIN_RECORD_BYTES > end - at:
         return None
-    if count <= 0 or count * layout.MIN_RECORD_BYTES > end - at:
-        return None
-    rows = []
+    times, null_keys = [], 0
     try:
         for _ in range(count):
             record, at = read_record(view, at, end, batch)
-            rows.append(record)
+            times.append(record.timestamp)
+            null_keys += record.key is None
     except (DecodeProblem, BrokenVarintError):
         return None
-    if at != end:
+    if at != end or not -1 <= max(times) == batch["max_timestamp"]:
         return None
-    times = [record.timestamp for record in rows]
-    is_numbered = [record.offset for record in rows] == list(range(count))
-    return min(times), max(times), sum(record.key is None for record in rows), is_numbered
+    return min(times), max(times), null_keys
+
+
+def _is_produced(batch: np.void) -> bool:
+    is_whole = batch["magic"] == 2 and not batch["flaws"] & ~Flaw.UNCHECKED
+    is_plain = batch["base_offset"] == 0 and not batch["attributes"] & _UNSUITABLE
+    is_counted = batch["count"] > 0 and batch["count"] - 1 == batch["last_offset_delta"]
+    return bool(is_whole and is_plain and is_counted and (batch["producer_id"] <= -1 or batch["base_sequence"] >= 0))

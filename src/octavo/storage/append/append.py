@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from octavo.config import LogConfig
 from octavo.errors import AppendRejected, RecordBatchTooLargeError, UnexpectedAppendOffsetError
 from octavo.format.batches.batch_summary import BatchSummary
-from octavo.format.batches.walker import walk
 from octavo.kernels.layout import NO_TIMESTAMP
-from octavo.storage.append.append_info import AppendInfo, analyze
+from octavo.storage.append.append_info import AppendInfo, examine
 from octavo.storage.append.assignment import Assignment, WritableBatches
 from octavo.storage.append.validate import assign_offsets
 from octavo.storage.append_origin import AppendRequest
@@ -57,8 +56,7 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
     """
     log.check_usable("append")
     view = memoryview(data).cast("B")
-    table = walk(view, check_crc=not request.trusted).table  # batches that were just encoded need no check
-    info = analyze(view, table, request, log.settings.max_message_bytes)
+    info = examine(view, request, log.settings.max_message_bytes)
     if not info.summary.end:
         return AppendResult(-1, -1, NO_TIMESTAMP, log.log_start_offset)
     try:
@@ -66,13 +64,13 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
             log.make_certain("append")
             log.is_uncertain = True  # until the end is reached; after an interrupt the log is loaded again
             try:
+                now_ms = log.environment.clock.time_ms()
                 if request.origin.assigns_offsets:
-                    now_ms = log.environment.clock.time_ms()
                     assignment = Assignment(log.log_end.offset, now_ms, request.leader_epoch, log.settings)
                     batches = assign_offsets(view, info, request, assignment)
                 else:
                     batches = _keep_offsets(view, info, log.log_end.offset)
-                result = _write(log, batches, info.summary, request)
+                result = _write(log, batches, info.summary, request, now_ms)
             except AppendRejected:
                 log.is_uncertain = False
                 raise
@@ -94,28 +92,29 @@ def _keep_offsets(view: memoryview, info: AppendInfo, log_end_offset: int) -> Wr
     return WritableBatches(view[: summary.end], info.table, first_offset, summary.last_offset, max_timestamp)
 
 
-def _write(log: Log, batches: WritableBatches, summary: BatchSummary, request: AppendRequest) -> AppendResult:
+def _write(
+    log: Log, batches: WritableBatches, summary: BatchSummary, request: AppendRequest, now_ms: int
+) -> AppendResult:
     """Steps 2 to 8."""
-    data, table, first_offset, last_offset, *_ = batches
+    data, table, first_offset, last_offset, max_timestamp, log_append_time, _ = batches
     if not request.origin.assigns_offsets:
         if not log.epochs.is_continued(summary):
             log.epochs.assign_batches(table)
     elif request.leader_epoch >= 0:  # all batches are in the current format, and were just given this epoch
         log.epochs.assign(request.leader_epoch, log.log_end.offset)
-    config = log.config
+    config, active = log.config, log.segments.active
     if len(data) > config.segment_bytes:
         expected = f"expected at most segment.bytes, {config.segment_bytes}"
         raise RecordBatchTooLargeError(f"a set of {len(data)} bytes, {expected}")
-    incoming = Incoming(len(data), last_offset, batches.max_timestamp)
-    if roll_reason(log.segments.active, incoming, config, log.environment.clock.time_ms()) is not None:
+    if roll_reason(active, Incoming(len(data), last_offset, max_timestamp), config, now_ms) is not None:
         roll(log, new_base_offset(first_offset, last_offset, log.log_end.offset))
+        active = log.segments.active
     producers, change = log.producers, NO_PRODUCERS
     if summary.with_producers:
         change = producers.check(data, table, request.origin, request.transaction_version)
     if (known := change.duplicate) is not None:
         place = known.first_offset, known.last_offset, known.timestamp
         return AppendResult(*place, log.log_start_offset, is_duplicate=True)
-    active = log.segments.active
     log.is_changed = True
     active.append(last_offset, data, table)
     log.log_end = OffsetMetadata(last_offset + 1, active.base_offset, active.size)
@@ -131,4 +130,4 @@ def _write(log: Log, batches: WritableBatches, summary: BatchSummary, request: A
     if log.is_sole_replica:
         log.high_watermark_to_end()
     first_offset = last_offset if first_offset is None else first_offset
-    return AppendResult(first_offset, last_offset, batches.log_append_time, log.log_start_offset)
+    return AppendResult(first_offset, last_offset, log_append_time, log.log_start_offset)

@@ -1,15 +1,17 @@
-"""The first check of an append, before the log is locked: it looks at batches as a whole, not at their records.
+"""The first check of an append, before the log is locked: it looks at batches as a whole, not at their offsets.
 
-`validate` checks the records.
+`validate` checks the records, except for what a survey of a single batch has already found out.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import threading
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo import kernels
 from octavo.errors import (
     CorruptBatchError,
     InvalidBatchError,
@@ -19,13 +21,11 @@ from octavo.errors import (
 )
 from octavo.format.batches.batch_row import BatchRow, batch_rows
 from octavo.format.batches.batch_summary import BatchSummary, summarize
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.kernels import layout
 from octavo.kernels.layout import Flaw
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 _UNKNOWN_MAGIC = int(Flaw.UNKNOWN_MAGIC)
 _TOO_SHORT = int(Flaw.TOO_SHORT)
@@ -34,11 +34,16 @@ _REFUSED = _UNKNOWN_MAGIC | _DAMAGED
 _LARGEST_CODEC = int(max(Codec))
 
 
+Survey = tuple[int, int, int]
+"""The oldest and the latest timestamp of a batch's records, and how many of them have no key."""
+
+
 class AppendInfo(NamedTuple):
     """Incoming batches. If there are none, there is nothing to append, and the offsets are -1."""
 
-    table: NDArray[np.void]  # the batches to append
+    table: NDArray[np.void]  # the batches to append, valid until this thread's next append
     summary: BatchSummary  # of these batches
+    survey: Survey | None = None  # if they are one producer's batch, uncompressed and without a fault
 
     @property
     def first_offset(self) -> int | None:
@@ -54,11 +59,16 @@ class AppendInfo(NamedTuple):
         return Codec(int(codecs[codecs.nonzero()[0][-1]]))
 
 
-def analyze(data: Buffer, table: NDArray[np.void], request: AppendRequest, max_message_bytes: int) -> AppendInfo:
-    """Check the batches that a walk has found in `data`, from its first byte on and with their CRCs.
+def examine(view: memoryview, request: AppendRequest, max_message_bytes: int) -> AppendInfo:
+    """Check the batches from the first byte on; trusted ones, which were just encoded, without their CRCs.
 
     The base offsets of trusted batches (see `validate.assign_offsets`) may continue from batch to batch.
     """
+    table, survey = _rows.one, None
+    if request.origin.assigns_offsets:
+        survey = kernels.survey_produced(view, table, not request.trusted)
+    if survey is None:
+        table = walk(view, check_crc=not request.trusted).table
     appended, summary = table, summarize(table)
     if request.origin is AppendOrigin.REPLICATION and summary.max_epoch > request.leader_epoch:
         appended = _before_later_epochs(table, request.leader_epoch)
@@ -69,9 +79,9 @@ def analyze(data: Buffer, table: NDArray[np.void], request: AppendRequest, max_m
     for batch in batch_rows(table[len(appended) :]) if len(appended) < len(table) else ():
         _check_magic(batch)  # batches that are left out need only a known magic
         end = batch.end
-    if memoryview(data).nbytes > end:
-        _check_tail(memoryview(data).cast("B"), end)
-    return AppendInfo(appended, summary)
+    if len(view) > end:
+        _check_tail(view, end)
+    return AppendInfo(appended, summary, survey)
 
 
 def check_batches(table: NDArray[np.void], request: AppendRequest, max_message_bytes: int) -> None:
@@ -154,3 +164,13 @@ def _check_tail(view: memoryview, at: int) -> None:
     if left >= layout.HEADER_UP_TO_MAGIC and view[at + layout.MAGIC_POSITION] > 2:
         magic = view[at + layout.MAGIC_POSITION]
         raise CorruptBatchError(f"the batch at position {at} has magic {magic}, expected 0, 1 or 2")
+
+
+class _Rows(threading.local):
+    """A table for one batch per thread, created once: creating it takes as long as checking a small batch."""
+
+    def __init__(self) -> None:
+        self.one = np.empty(1, layout.BATCH)
+
+
+_rows = _Rows()

@@ -16,7 +16,7 @@ from octavo.kernels import layout
 from octavo.kernels.layout import Column
 from octavo.storage.append.append_info import AppendInfo
 from octavo.storage.append.assignment import Assignment, WritableBatches
-from octavo.storage.append.record_checks import check_records, clearly_accepted
+from octavo.storage.append.record_checks import check_records
 from octavo.storage.append.record_reader import read_batch
 
 _NO_LIMIT = 2**63 - 1
@@ -60,12 +60,6 @@ def check_in_place(
     settings = assignment.settings
     max_timestamps = array("q")
     for row in range(len(table)):
-        survey = kernels.survey_records(view, table, row)  # only of uncompressed batches
-        if survey is not None and clearly_accepted(*survey[:3], assignment):
-            if not survey[3] and settings.codec not in (None, Codec.NONE) and not trusted:
-                return None
-            max_timestamps.append(max(survey[1], layout.NO_TIMESTAMP))
-            continue
         batch = batch_row(table, row)
         with_codec = batch.codec_id != Codec.NONE or settings.codec not in (None, Codec.NONE)
         is_numbered = with_codec and not trusted

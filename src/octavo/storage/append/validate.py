@@ -6,8 +6,6 @@ in place (`in_place`), encoded again (`rebuild`), or converted from an older for
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from octavo.errors import InvalidBatchError, UnforeseenBatchError
 from octavo.format.batches.batch_row import BatchRow, batch_rows
 from octavo.format.compression import Codec
@@ -17,14 +15,14 @@ from octavo.storage.append.assignment import Assignment, WritableBatches
 from octavo.storage.append.in_place import assign_in_place, check_in_place, headers_suffice, keeps_codec
 from octavo.storage.append.old_formats import convert
 from octavo.storage.append.rebuild import rebuild
+from octavo.storage.append.record_checks import clearly_accepted
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
-
-def assign_offsets(data: Buffer, info: AppendInfo, request: AppendRequest, assignment: Assignment) -> WritableBatches:
-    """The analysed batches (`info`, with positions relative to the start of `data`), ready to be written.
+def assign_offsets(
+    view: memoryview, info: AppendInfo, request: AppendRequest, assignment: Assignment
+) -> WritableBatches:
+    """The analysed batches (`info`, with positions relative to the start of `view`), ready to be written.
 
     Raises a child of AppendRejected, with Kafka's error, if Kafka would refuse them. Otherwise a writable buffer may be
     changed in place, and the table with it; a read-only one is copied.
@@ -34,13 +32,15 @@ def assign_offsets(data: Buffer, info: AppendInfo, request: AppendRequest, assig
     do not suffice (null keys, the oldest timestamp), and there may be several batches. The outcome is the same as
     without trust.
     """
-    table, summary = info
+    table, summary, survey = info
+    if survey is not None and assignment.settings.keeps_plain and clearly_accepted(*survey, assignment):
+        return assign_in_place(view, info, None, assignment)
     rows, source = len(table), info.source_codec
     if not rows:
         raise InvalidBatchError("a set without a batch, expected one")
     if rows > 1 and not request.trusted and (source is not Codec.NONE or summary.first_magic >= 2):
         raise InvalidBatchError(f"a set of {rows} batches, expected one")
-    view = memoryview(data).cast("B")[: summary.end]
+    view = view[: summary.end]
     codec = assignment.settings.codec
     target = source if codec is None else codec
     if summary.first_magic < 2:

@@ -22,6 +22,7 @@ class ValidationSettings:
     timestamp_after_max_ms: int
     codec: Codec | None  # None: each batch keeps its producer's codec
     level: int | None  # of the codec; None: its default
+    keeps_plain: bool  # uncompressed batches stay uncompressed, with their producer's timestamps
     is_compacted: bool
     max_message_bytes: int
 
@@ -32,12 +33,14 @@ class ValidationSettings:
             row = _CODECS_BY_NAME[config.compression_type]
             codec = row.codec
             level = getattr(config, row.level_config.replace(".", "_")) if row.level_config else None
+        timestamp_type = _TIMESTAMP_TYPES[config.message_timestamp_type]
         return cls(
-            timestamp_type=_TIMESTAMP_TYPES[config.message_timestamp_type],
+            timestamp_type=timestamp_type,
             timestamp_before_max_ms=config.message_timestamp_before_max_ms,
             timestamp_after_max_ms=config.message_timestamp_after_max_ms,
             codec=codec,
             level=level,
+            keeps_plain=codec in (None, Codec.NONE) and timestamp_type is TimestampType.CREATE_TIME,
             is_compacted="compact" in config.cleanup_policy,
             max_message_bytes=config.max_message_bytes,
         )
