@@ -89,13 +89,16 @@ def test_a_directory_of_another_user_is_said_once_with_what_to_do(
 
 
 @needs_root
-def test_an_output_where_one_may_not_write_has_nothing_to_do_with_the_broker(logs: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("form", "end"), [("json", ""), ("parquet", ""), ("parquet", "/")])
+def test_an_output_where_one_may_not_write_has_nothing_to_do_with_the_broker(
+    logs: Path, tmp_path: Path, form: str, end: str
+) -> None:
     give(logs, 65534)
     let_others_through(tmp_path)
     (tmp_path / "locked").mkdir(0o711)
     output = tmp_path / "locked" / "records"
     with as_nobody():
-        run = octavo("cat", str(logs), "--output", str(output))
+        run = octavo("cat", str(logs), "--format", form, "--output", f"{output}{end}")
     assert run == Run(1, "", f"octavo: {output}: Permission denied; choose a place that you may write to\n")
 
 
