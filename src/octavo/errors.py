@@ -15,7 +15,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def no_such_topic(topic: str, known: Iterable[str]) -> str:
     """The sentence about an unknown topic, with the topics that may be meant, or with all if they are few."""
-    sentence, there = f"there is no topic {topic!r}", sorted(known)
+    sentence, there = f"there is no topic {topic!r}", sorted(known, key=lambda name: (name.startswith("__"), name))
     if any(sign in topic for sign in "*?[]()|^$+\\"):
         matched = _listed(_matching(topic, there), "; it would match ")
         return f"{sentence}: a name is expected here, not a pattern{matched}"
@@ -23,7 +23,7 @@ def no_such_topic(topic: str, known: Iterable[str]) -> str:
     if near:
         several = [name for name in there if name.startswith(topic)] if near[0].startswith(topic) else near[:1]
         return f"{sentence} (did you mean {' or '.join(filter(None, [', '.join(several[:-1]), several[-1]]))}?)"
-    return f"{sentence}{_listed(there, '; there is ')}"
+    return f"{sentence}{_listed(there, '; there are ' if len(there) > 1 else '; there is ')}"
 
 
 def _nearest(name: str, known: Iterable[str]) -> list[str]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import octavo
 from octavo.cli import main
 from octavo.format.protocol.apis import METADATA, PRODUCE
 from tests.broker.raw import RawClient
 from tests.broker.requests import batch, produced
+from tests.cli.runs import octavo as octavo_command
 
 
 def test_it_serves_until_sigterm_and_stops_cleanly(tmp_path: Path) -> None:
@@ -33,6 +37,16 @@ def test_it_serves_until_sigterm_and_stops_cleanly(tmp_path: Path) -> None:
 def test_it_does_not_listen_beyond_this_machine_unasked(tmp_path: Path) -> None:
     assert main(["broker", str(tmp_path / "logs"), "--listen", "0.0.0.0:0"]) == 2
     assert not list((tmp_path / "logs").glob("*-0"))
+
+
+@pytest.mark.parametrize("option", ["--listen", "--metrics"])
+def test_an_address_in_use_is_named_with_what_to_do(option: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        listen = () if option == "--listen" else ("--listen", "127.0.0.1:0")
+        run = octavo_command("broker", str(tmp_path / "logs"), option, address, *listen)
+    problem = "Address already in use; stop what listens there, or choose another port (0: any free one)"
+    assert (run.exit, run.stderr) == (1, f"octavo: {address}: {problem}\n")
 
 
 def test_configs_that_it_does_not_use_are_named(tmp_path: Path) -> None:

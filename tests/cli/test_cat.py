@@ -188,9 +188,10 @@ def test_what_is_read_by_its_url_is_not_written_to(logs: Path, spelling: str) ->
     assert "which is being read: choose a place outside it" in run.stderr
 
 
-def test_an_output_that_cannot_be_made_is_reported_by_its_name(logs: Path, tmp_path: Path) -> None:
-    run = octavo("cat", str(logs), "--output", str(tmp_path / "no" / "file"))
-    assert run == Run(1, "", f"octavo: {tmp_path}/no/file: No such file or directory\n")
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_an_output_that_cannot_be_made_is_reported_by_its_name(form: str, logs: Path, tmp_path: Path) -> None:
+    run = octavo("cat", str(logs), "--format", form, "--output", str(tmp_path / "no" / "file"))
+    assert run == Run(1, "", f"octavo: {tmp_path}/no/file: there is no folder {tmp_path}/no; create it first\n")
 
 
 def test_output_goes_to_a_file(logs: Path, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_commands() -> None:
 
 def test_options() -> None:
     assert "plain,--version" in completions("octavo --")
-    assert completions("octavo config --d") == ["plain,--debug", "plain,--describe"]
+    assert completions("octavo config --d") == ["plain,--describe", "plain,--debug"]
 
 
 def test_names_of_configs() -> None:

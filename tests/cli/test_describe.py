@@ -104,6 +104,19 @@ def test_the_tables_fit_a_terminal() -> None:
         assert max(map(len, lines)) <= 80
 
 
+def test_a_narrow_terminal_still_shows_the_cluster_and_the_configs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    octavo("create", "disk", "--topic", "orders.of.customers", "--config", "cleanup.policy=compact")
+    octavo("alter", "disk", "--topic", "orders.of.customers", "--config", "delete.retention.ms=600000")
+    octavo("alter", "disk", "--topic", "orders.of.customers", "--config", "unclean.leader.election.enable=false")
+    out = octavo_on_terminal(80, "describe", "disk")
+    assert (tmp_path / "disk" / "meta.properties").read_text().partition("cluster.id=")[2].split()[0] in out
+    shown = " ".join(out[out.index("configs that are set") :].split())
+    assert "cleanup.policy=compact, delete.retention.ms=600000, unclean.leader.election.enable=false" in shown
+
+
 def test_a_table_names_what_is_set_and_what_is_open() -> None:
     out = octavo("describe", str(unpack("v431-clean"))).stdout
     assert "compact.and-delete" in out

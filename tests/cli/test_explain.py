@@ -159,6 +159,19 @@ def test_damage_is_shown_with_what_was_expected(tmp_path: Path) -> None:
     assert run.exit == 1
 
 
+def test_a_folder_leads_on_to_a_topic_of_the_users(tmp_path: Path) -> None:
+    assert octavo("explain", str(tmp_path)) == Run(0, "", f"octavo: {tmp_path}: an empty folder\n")
+    for name in ("__consumer_offsets-0", "orders-0"):
+        (tmp_path / name).mkdir()
+    assert octavo("explain", str(tmp_path)).stderr == f"octavo: next: octavo explain {tmp_path}/orders-0\n"
+
+
+def test_an_empty_index_is_said_to_be_empty(tmp_path: Path) -> None:
+    name = "00000000000000000000.index"
+    assert explain(tmp_path, b"", name=name).stdout == "         0  the file is empty: it has no entries yet\n"
+    assert explain(tmp_path, b"", "--json", name=name).stdout == ""
+
+
 def test_an_index(tmp_path: Path) -> None:
     index = offset_index.encode([20, 33], [519, 2623], 0) + bytes(16)
     name = "00000000000000000000.index.deleted"

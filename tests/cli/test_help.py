@@ -41,7 +41,8 @@ def test_help_without_a_command_and_of_a_verbatim_one() -> None:
     assert octavo("help") == octavo("--help")
     assert octavo("help", "dump-log") == octavo("dump-log", "--help")
     run = octavo("help", "cta")
-    assert run.exit == 2
+    assert (run.exit, run.stderr) == (2, "octavo: No such command 'cta' (did you mean cat?); see `octavo --help`\n")
+    assert "try `octavo topics`" in octavo("help", "ls").stderr
 
 
 @pytest.mark.parametrize(("typed", "meant"), HINTS.items())
@@ -51,7 +52,7 @@ def test_what_other_tools_call_it(typed: str, meant: str) -> None:
     run = octavo(typed, "logs")
     assert (run.exit, run.stderr) == (
         2,
-        f"octavo: No such command '{typed}'; `octavo {meant}` does that; see `octavo --help`\n",
+        f"octavo: No such command '{typed}'; try `octavo {meant}`; see `octavo --help`\n",
     )
 
 

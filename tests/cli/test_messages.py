@@ -68,7 +68,7 @@ def test_recover_names_every_partition_that_it_cannot_read_and_sums_up(logs: Pat
     octavo("recover", str(logs), "--dry-run")
     with as_nobody():
         run = octavo("recover", str(logs))
-    said = [f"octavo: {logs / name}: not recovered: {logs / name}: Permission denied" for name in ("t-0", "u-0")]
+    said = [f"octavo: {logs / name}: not recovered: Permission denied" for name in ("t-0", "u-0")]
     assert run.exit == 1
     assert run.stderr.splitlines() == [f"{line}; run as the broker's user" for line in said]
     assert "of 1 partition checked" in run.stdout
@@ -86,6 +86,20 @@ def test_a_directory_of_another_user_is_reported_once_with_what_to_do(
         run = octavo(line[0], str(logs), "--topic", "y") if line[0] == "create" else octavo(line[0], str(logs))
     where = logs if line[0] == "topics" else logs / ".lock"
     assert run == Run(1, "", f"octavo: {where}: Permission denied; run as the broker's user\n")
+
+
+@needs_root
+@pytest.mark.parametrize(("form", "end"), [("json", ""), ("parquet", ""), ("parquet", "/")])
+def test_an_output_where_one_may_not_write_has_nothing_to_do_with_the_broker(
+    logs: Path, tmp_path: Path, form: str, end: str
+) -> None:
+    give(logs, 65534)
+    let_others_through(tmp_path)
+    (tmp_path / "locked").mkdir(0o711)
+    output = tmp_path / "locked" / "records"
+    with as_nobody():
+        run = octavo("cat", str(logs), "--format", form, "--output", f"{output}{end}")
+    assert run == Run(1, "", f"octavo: {output}: Permission denied; choose a place that you may write to\n")
 
 
 def test_a_directory_that_goes_offline_is_not_printed_by_the_logging_module() -> None:

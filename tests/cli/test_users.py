@@ -27,7 +27,7 @@ def with_password(monkeypatch: pytest.MonkeyPatch, password: str, *line: str) ->
 
 
 def test_users_are_added_listed_and_removed(logs: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert octavo("users", logs) == Run(0, "", "")
+    assert octavo("users", logs) == Run(0, "", "octavo: there are no users; --add USER adds one\n")
     assert with_password(monkeypatch, "secret\n", "users", logs, "--add", "alice").exit == 0
     assert with_password(monkeypatch, "other\n", "users", logs, "--add", "bob", "--iterations", "8192").exit == 0
     assert octavo("users", logs).stdout.splitlines() == [

@@ -153,7 +153,7 @@ def test_only_wanted_partitions_are_listed_but_all_topics_known(logs: Path) -> N
     ("name", "problem"),
     [
         ("no-such-place", "no such file or directory; expected a log directory"),
-        ("logs/meta.properties", "not a segment's log file, expected a name like <20 digits>.log"),
+        ("logs/meta.properties", "not a segment's log file, whose name is <20 digits>.log"),
         ("logs/orders-0/00000000000000000000.index", "not a segment's log file"),
     ],
 )

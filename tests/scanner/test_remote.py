@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import fsspec
@@ -53,6 +55,30 @@ def test_a_scan_is_the_same_wherever_the_files_are(place: str, isolation: str) -
     assert there.to_table() == here.to_table()
     assert there.to_table().num_rows > 300
     assert list(there.records()) == list(here.records())
+
+
+class _Refusal(BaseHTTPRequestHandler):
+    def do_HEAD(self) -> None:
+        self.send_response(403)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_store_that_refuses_the_request_is_a_question_of_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Refusal) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            url = f"s3://bucket/logs?region=x&endpoint_override=http://127.0.0.1:{server.server_port}"
+            with pytest.raises(
+                OSError, match=r"ACCESS_DENIED .*; no credentials, or wrong ones\? Set AWS_ACCESS_KEY_ID"
+            ):
+                octavo.scan(url)
+        finally:
+            server.shutdown()
 
 
 @pytest.mark.parametrize("place", ["memory", "s3"], indirect=True)

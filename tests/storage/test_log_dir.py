@@ -311,7 +311,7 @@ def test_what_is_not_a_log_directory_is_refused(tmp_path: Path) -> None:
      b"x-+1", b"..-0", b"x-0\n", b"x-2147483648"],
 )  # fmt: skip
 def test_a_folder_that_no_broker_makes_is_refused(tmp_path: Path, name: bytes) -> None:
-    opened(tmp_path).close()
+    opened(tmp_path, create=True).close()
     (tmp_path / os.fsdecode(name)).mkdir()
     before = names(tmp_path)
     with pytest.raises(LogDirError, match="is not a folder that a broker makes: move it out of the log dir") as raised:
@@ -319,6 +319,21 @@ def test_a_folder_that_no_broker_makes_is_refused(tmp_path: Path, name: bytes) -
     assert str(raised.value).startswith(f"{tmp_path}: ")
     assert str(raised.value).isprintable()
     assert names(tmp_path) == before
+
+
+def test_the_parent_of_log_directories_is_refused_with_their_names(tmp_path: Path) -> None:
+    for name in ("disk2", "disk1"):
+        opened(tmp_path / name, create=True).close()
+    (tmp_path / "notes").mkdir()
+    with pytest.raises(LogDirError, match=r"not a log directory; there are some below it: 'disk1', 'disk2'$"):
+        opened(tmp_path)
+    assert not (tmp_path / "meta.properties").exists()
+
+
+def test_another_folder_is_not_to_be_emptied(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    with pytest.raises(LogDirError, match="'photos' is not a folder that a broker makes: give a log directory, or an"):
+        opened(tmp_path)
 
 
 def test_a_stored_config_that_no_topic_can_have_is_named_with_its_file(tmp_path: Path) -> None:

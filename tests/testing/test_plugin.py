@@ -121,6 +121,26 @@ def test_a_marker_says_what_a_test_begins_with(pytester: pytest.Pytester) -> Non
     result.assert_outcomes(passed=2)
 
 
+def test_a_misspelt_argument_of_the_marker_is_refused(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+        import pytest
+
+        @pytest.mark.kafka(config={"num.partitions": 5})
+        def test_marked(kafka):
+            pass
+        """,
+    )
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*@pytest.mark.kafka has no argument 'config'; it has start_from and configs"])
+
+
+def test_a_failed_test_without_requests_says_so(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "def test_fails(kafka):\n    assert False")
+    result.stdout.fnmatch_lines(["The log directory of this test is kept: *", "No client has sent a request."])
+
+
 def test_the_directory_of_a_failed_test_is_kept_and_named(pytester: pytest.Pytester) -> None:
     base = pytester.path / "base"
     result = run(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from octavo.broker.limits import ConnectionLimits
 from octavo.broker.security.listeners import Endpoint
 from octavo.client.log_dir import LogDir
+from octavo.system.os_errors import placed
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -78,7 +79,8 @@ class MetricsServer:
             raise ImportError(_MISSING) from None
         registry = CollectorRegistry()
         registry.register(collector)
-        self._server, self._thread = start_http_server(address.port, address.host, registry)
+        with placed(address):
+            self._server, self._thread = start_http_server(address.port, address.host, registry)
         self.address = Endpoint(address.host, self._server.server_port)
 
     def close(self) -> None:

@@ -108,7 +108,7 @@ def _problem(error: click.UsageError) -> str:
         from octavo.cli.examples import HINTS
 
         if command in HINTS:
-            return f"{error.message.rstrip('.')}; `octavo {HINTS[command]}` does that"
+            return f"{error.message.rstrip('.')}; try `octavo {HINTS[command]}`"
         return error.message.rstrip(".") + did_you_mean(command, COMMANDS)
     if near := getattr(error, "possibilities", None) or _long_form(error):
         return f"{error.message.rstrip('.')} (did you mean {near[0]}?)"

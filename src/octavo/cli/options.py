@@ -155,7 +155,7 @@ def command(
     """Declare a command: its function's docstring is its help, and its return value the exit code."""
 
     def declare(function: Callable[..., int | None]) -> click.Command:
-        return click.command(name, cls)(debug_option(function))
+        return debug_option(click.command(name, cls)(function))  # the last one in the help
 
     return declare
 

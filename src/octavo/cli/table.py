@@ -18,11 +18,12 @@ _INDENT = 4
 
 class TableColumn(NamedTuple):
     """A column of a table. If there is little room, those with the smallest `importance` are dropped first; 0 always
-    stays."""
+    stays. The text of a last column that `wraps` continues on the next lines."""
 
     name: str
     right: bool = False
     importance: int = 0
+    wraps: bool = False
 
 
 def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
@@ -32,19 +33,26 @@ def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
     kept = list(range(len(columns)))
     if sys.stdout.isatty():
         room = shutil.get_terminal_size().columns
+        wanted = widths[-1]
+        if columns[-1].wraps:
+            widths[-1] = max((len(word) for row in cells for word in row[-1].split()), default=0)
         for slot in sorted((slot for slot in kept if columns[slot].importance), key=lambda i: columns[i].importance):
             if _total(widths, kept) <= room:
                 break
             kept.remove(slot)
         excess = _total(widths, kept) - room
         widths[0] = max(min(widths[0], _NARROWEST), widths[0] - max(excess, 0))
+        widths[-1] = min(wanted, widths[-1] + max(-excess, 0))
         if hidden := [column.name for slot, column in enumerate(columns) if slot not in kept]:
             noun, pronoun = ("columns", "them") if len(hidden) > 1 else ("column", "it")
             columns_hidden = f"{len(hidden)} {noun} hidden, since the terminal is too narrow"
             print(f"octavo: {columns_hidden}: {', '.join(hidden)}; --json has {pronoun}", file=sys.stderr)
     for row in cells:
-        line = _GAP.join(_cell(row[slot], widths[slot], columns[slot].right) for slot in kept)
-        print(line.rstrip())
+        *before, last = (_cell(row[slot], widths[slot], columns[slot]) for slot in kept)
+        start = _GAP.join([*(cell for (cell,) in before), ""])
+        for line in last:
+            print(f"{start}{line}".rstrip())
+            start = " " * len(start)
 
 
 def cell_text(value: object) -> str:
@@ -82,8 +90,11 @@ def _total(widths: Sequence[int], kept: Sequence[int]) -> int:
     return sum(widths[slot] for slot in kept) + len(_GAP) * (len(kept) - 1)
 
 
-def _cell(text: str, width: int, right: bool) -> str:
+def _cell(text: str, width: int, column: TableColumn) -> list[str]:
+    """The lines of a cell: several if its column wraps."""
+    if column.wraps:
+        return textwrap.wrap(text, width) or [""]
     if len(text) > width:
         head = (width - 1) // 2
         text = f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
-    return text.rjust(width) if right else text.ljust(width)
+    return [text.rjust(width) if column.right else text.ljust(width)]

@@ -11,13 +11,17 @@ from octavo.scanner.places.directory import read_directory
 from octavo.scanner.places.location import LOCAL, Location
 from octavo.storage.topics.topic_store import read_topics
 from octavo.system.filesystem import LocalFileSystem
+from octavo.system.urls import local_path, shown_url
 
 _MOST_NAMED = 3
 
 
 def check_target(source: LogDirs, target: str, *, into_existing: bool) -> None:
     """Raise if the target is the source or, unless `into_existing`, if something other than octavo wrote to it."""
-    path = Path(target)
+    local = local_path(target)
+    if local is None:
+        raise LogDirError(f"{shown_url(target)}: cannot write to a URL; give a local directory as DST")
+    path = Path(local)
     for directory in source.directories:
         place = directory.root.location
         if place.file_system == LOCAL and Path(place.path).resolve() == path.resolve():

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from octavo.scanner.following.consumer import ScanConsumer
     from octavo.scanner.following.followed import Reset
 
+_SKIP = 'on_damage="skip" skips what is damaged and reads the rest'
+
 
 class _Planned(NamedTuple):
     """A partition's tasks and notes, and why it or its end cannot be read."""
@@ -118,7 +120,7 @@ def scan(
     selection.check(log_dirs.names(), log_dirs.shown())
     if unreadable and on_damage == "raise":
         raise next(iter(unreadable.values()))
-    findings = ScanFindings(on_damage)
+    findings = ScanFindings(on_damage, _SKIP)
     findings.damage_count = len(unreadable)
     wanted = selection.among(log_dirs.partitions, log_dirs.given())
     notes = [*log_dirs.notes, *selection.notes_on(log_dirs.names(), wanted, log_dirs.shown())]

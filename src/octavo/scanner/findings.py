@@ -25,8 +25,9 @@ class Note(NamedTuple):
 class ScanFindings:
     """Collects the notes of one scan; `damage_count` counts those about something that could not be read."""
 
-    def __init__(self, on_damage: OnDamage = "raise") -> None:
+    def __init__(self, on_damage: OnDamage = "raise", advice: str = "") -> None:
         self.on_damage = on_damage
+        self._advice = f". {advice}" if advice else ""  # how to read the rest; ends the error
         self.notes: list[Note] = []
         self.damage_count = 0
 
@@ -37,7 +38,7 @@ class ScanFindings:
         """Add the notes made while planning. A note about damage is raised, or counted."""
         for note in notes:
             if note.is_damage and self.on_damage == "raise":
-                raise CorruptRecordError(note.sentence, path=note.path)
+                raise CorruptRecordError(f"{note.sentence}{self._advice}", path=note.path)
             self.count([note])
 
     def count(self, notes: Iterable[Note]) -> None:
@@ -53,6 +54,7 @@ class ScanFindings:
     def damage(self, error: CorruptionError) -> None:
         """Raise the error, which has a path and a position, or note it so that the reader can continue after it."""
         if self.on_damage == "raise":
+            error.problem += self._advice
             raise error
         self.damage_count += 1
         place = "" if error.position is None else f"position {error.position}: "

@@ -10,6 +10,12 @@ from contextlib import contextmanager
 
 _NUMBER = re.compile(r"\[errno (\d+)\]")  # pyarrow gives the number only in its text
 
+_HINTS = {
+    errno.EACCES: "; run as the broker's user",
+    errno.EPERM: "; run as the broker's user",
+    errno.EADDRINUSE: "; stop what listens there, or choose another port (0: any free one)",
+}
+
 
 @contextmanager
 def placed(path: object) -> Iterator[None]:
@@ -20,14 +26,14 @@ def placed(path: object) -> Iterator[None]:
         if error.filename is not None:
             raise
         number = error.errno or (int(found[1]) if (found := _NUMBER.search(str(error))) else errno.EIO)
-        problem = os.strerror(number) if number != errno.EIO else error.strerror or str(error)
+        is_named = number > 0 and number != errno.EIO  # a host that is not found has a negative number
+        problem = os.strerror(number) if is_named else error.strerror or str(error)
         raise type(error)(number, problem, str(path)) from error
 
 
 def described(error: Exception) -> str:
-    """An error as messages show it: the file, the problem and, if a permission is missing, what to do."""
+    """An error as messages show it: the file or address, the problem, and what to do if that is known."""
     if not isinstance(error, OSError):
         return str(error)
-    hint = "; run as the broker's user" if isinstance(error, PermissionError) else ""
-    problem = f"{error.strerror or error}{hint}"
+    problem = f"{error.strerror or error}{_HINTS.get(error.errno or 0, '')}"
     return f"{error.filename}: {problem}" if error.filename else problem

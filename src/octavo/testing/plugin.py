@@ -43,6 +43,9 @@ def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
     marker = request.node.get_closest_marker("kafka")
     given = {} if marker is None else marker.kwargs
+    unknown = given.keys() - {"start_from", "configs"}
+    if unknown:
+        raise TypeError(f"@pytest.mark.kafka has no argument {min(unknown)!r}; it has start_from and configs")
     lines = (line.partition("=") for line in request.config.getini("kafka_configs"))
     configs = {name.strip(): value.strip() for name, _, value in lines}
     configs.update(given.get("configs", {}))
@@ -80,5 +83,6 @@ def _how_to_look(kafka: Kafka) -> str:
         lines.append(f"  octavo explain {path / f'{topics[0]}-0'}")
     if "__consumer_offsets" in kafka.logs.topics:
         lines.append(f"  octavo groups {path}")
-    requests = kafka.last_requests(_SHOWN_REQUESTS)
-    return "\n".join([*lines, "The last requests:", *(f"  {line}" for line in requests.splitlines())])
+    requests = kafka.last_requests(_SHOWN_REQUESTS).splitlines()
+    lines.append("The last requests:" if requests else "No client has sent a request.")
+    return "\n".join([*lines, *(f"  {line}" for line in requests)])

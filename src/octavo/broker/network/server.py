@@ -15,6 +15,7 @@ from octavo.broker.security.peer import Door
 from octavo.broker.security.tls import server_context
 from octavo.client.log_dir import LogDir
 from octavo.config import BrokerConfig
+from octavo.system.os_errors import placed
 
 _IDLE_CHECK_SECONDS = 10.0
 _BACKLOG = 512
@@ -80,7 +81,8 @@ def _bound(host: str, port: int, config: BrokerConfig) -> socket.socket:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted connections inherit this
         if config.socket_send_buffer_bytes >= 0:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, config.socket_send_buffer_bytes)
-        listening.bind(address)
+        with placed(Endpoint(host, port)):
+            listening.bind(address)
     except OSError:
         listening.close()
         raise

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from octavo.cli.cat.output import is_folder
+from octavo.cli.cat.output import is_folder, made_at
 from octavo.cli.cat.written import say_written
 from octavo.cli.options import say_notes
 from octavo.cli.progress import progress_bar
@@ -20,9 +20,11 @@ def export_records(records: Scan, output: str, form: Form, limit: int | None, ru
     """Write the records to a file or a folder; returns how many damaged places were skipped."""
     path = Path(output).resolve()  # follows links, so that their target is replaced
     request = ExportRequest(path, is_folder(output), form, records.columns, limit, text)
-    export.prepare(request)
+    with made_at(path):
+        export.prepare(request)
     tasks = export.plan(records.plan(), request)
-    results = export.commit(tasks, _outcomes(tasks, runner))
+    with made_at(path):
+        results = export.commit(tasks, _outcomes(tasks, runner))
     for result in results:
         say_notes(result.notes)
     say_written(output, len(results), sum(result.rows for result in results), sum(result.size for result in results))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from octavo.cli.app import UsageError
+from octavo.errors import OctavoError
 from octavo.system.os_errors import placed
 from octavo.system.urls import local_path
 
@@ -79,6 +80,20 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
 
 def _created(hidden: Path, path: Path) -> BinaryIO:
     try:
-        return hidden.open("xb")
+        with made_at(path):
+            return hidden.open("xb")
     except OSError as error:  # raised with the given name
         raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+@contextmanager
+def made_at(path: Path) -> Iterator[None]:
+    """Say what to do if an output cannot be made at this path: choose another place, not another user."""
+    try:
+        yield
+    except FileNotFoundError:
+        if path.parent.is_dir():
+            raise
+        raise OctavoError(f"{path}: there is no folder {path.parent}; create it first") from None
+    except PermissionError as error:
+        raise OctavoError(f"{path}: {error.strerror}; choose a place that you may write to") from None

@@ -25,20 +25,20 @@ from octavo.storage.topics.topic_configs import DEFAULT_SOURCE
 
 _DISKS = (
     TableColumn("disk"),
-    TableColumn("cluster", importance=4),
+    TableColumn("cluster", importance=5),
     TableColumn("node", right=True),
     TableColumn("directoryId", importance=3),
-    TableColumn("partitions", right=True),
-    TableColumn("bytes", right=True),
+    TableColumn("partitions", right=True, importance=4),
+    TableColumn("bytes", right=True, importance=1),  # each topic's are below
     TableColumn("leaving", right=True, importance=2),
-    TableColumn("stopped", importance=5),
+    TableColumn("stopped", importance=6),
 )
 _TOPICS = (
     TableColumn("topic"),
     TableColumn("partitions", right=True),
     TableColumn("bytes", right=True),
     TableColumn("formats", importance=2),
-    TableColumn("configs that are set", importance=3),
+    TableColumn("configs that are set", wraps=True),
 )
 _PARTITIONS = (
     TableColumn("partition"),

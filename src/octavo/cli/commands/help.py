@@ -8,8 +8,12 @@ from octavo.cli.command_table import COMMANDS
 from octavo.cli.options import command as declare
 
 
+def _commands(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in COMMANDS if name.startswith(incomplete)]
+
+
 @declare("help")
-@click.argument("name", metavar="[COMMAND]", required=False, type=click.Choice(list(COMMANDS)))
+@click.argument("name", metavar="[COMMAND]", required=False, shell_complete=_commands)
 @click.pass_context
 def command(context: click.Context, name: str | None) -> int:
     """Explain a command, or list all of them."""

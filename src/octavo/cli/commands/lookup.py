@@ -64,7 +64,9 @@ _COLUMNS = (
     metavar="P",
     help="A partition; may be repeated. Default: all.",
 )
-@click.option("--offset", type=click.IntRange(min=0), help="Find the first record at or after this offset.")
+@click.option(
+    "--offset", type=click.IntRange(min=0), metavar="N", help="Find the first record at or after this offset."
+)
 @click.option(
     "--timestamp",
     metavar="MS|ISO",

@@ -64,7 +64,7 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
             if not check_all and any(root.clean for root in live(logs.roots)):
                 echo("clean-shutdown mark trusted; --all checks everything")
         for folder, error in sorted(logs.unreadable.items()):
-            echo(f"octavo: {folder}: not recovered: {described(error)}", err=True)
+            echo(f"octavo: {folder}: not recovered: {described(error).removeprefix(f'{folder}: ')}", err=True)
     return 1 if logs.unreadable else 0
 
 
@@ -143,5 +143,7 @@ def _summary(logs: list[PartitionLog], losses: Losses, *, dry_run: bool) -> str:
     dropped = sum(gone.size for log in lost for gone in log.dropped)
     would = "would be " if dry_run else ""
     checked = f"{many(segments, 'segment')} of {many(len(logs), 'partition')} {would}checked and reindexed"
+    if not lost:
+        return f"{checked}; nothing {would or 'was '}cut"
     records = many(sum(loss.records for loss in losses.by_path.values()), "record")
     return f"{checked}; {records}, {many(cut + dropped, 'byte')} of {many(len(lost), 'partition')} {would}cut"

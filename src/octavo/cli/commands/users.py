@@ -49,6 +49,8 @@ def command(logdirs: tuple[str, ...], add: str | None, deleted: str | None, iter
             raise OctavoError(f"there is no user {deleted!r}; the users are: {', '.join(sorted(known)) or 'none'}")
         store.change_users(change)
     if add is None and deleted is None:
+        if not known:
+            echo("octavo: there are no users; --add USER adds one", err=True)
         for name in sorted(known):
             mechanisms = {kind.mechanism_name: store.scram(kind).get(name) for kind in ScramMechanism}
             found = {kind: credential.iterations for kind, credential in mechanisms.items() if credential is not None}

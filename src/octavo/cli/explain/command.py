@@ -19,9 +19,12 @@ _CHECKPOINT = ".checkpoint"  # a snapshot of the cluster's metadata has the form
 @declare("explain")
 @click.argument("file", type=path_type)
 @click.option(
-    "--position", type=click.IntRange(min=0), help="Explain the batch or entry that contains this byte of the file."
+    "--position", type=click.IntRange(min=0), metavar="N",
+    help="Explain the batch or entry that contains this byte of the file.",
+)  # fmt: skip
+@click.option(
+    "--offset", type=click.IntRange(min=0), metavar="N", help="Explain the batch or index entry for this offset."
 )
-@click.option("--offset", type=click.IntRange(min=0), help="Explain the batch or index entry for this offset.")
 @click.option(
     "--all-records", is_flag=True, help="With --position: explain all records of a batch, not only the first 10000."
 )

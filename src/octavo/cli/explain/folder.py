@@ -70,9 +70,13 @@ def explain_folder(folder: Location, as_json: bool) -> int:
             size = None if entry.is_folder else entry.size
             print_json({"name": entry.name, "bytes": size, "meaning": meaning})
         return 0
+    if not rows:
+        echo(f"octavo: {folder}: an empty folder", err=True)
+        return 0
     print_table(_COLUMNS, [[e.name, "-" if e.is_folder else str(e.size), meaning] for e, meaning in rows])
     logs = [entry.name for entry, _ in rows if entry.name.endswith(FileKind.LOG)]
     partitions = [entry.name for entry, meaning in rows if entry.is_folder and meaning]
+    partitions.sort(key=lambda name: name.startswith("__"))  # Kafka's own topics last
     if logs or partitions:
         echo(f"octavo: next: octavo explain {folder}/{(logs or partitions)[0]}", err=True)
     return 0

@@ -56,7 +56,7 @@ def show_page(title: str, nodes: Iterable[Node]) -> int:
 def show_entries(nodes: Iterable[Node], form: Form, title: str = "") -> int:
     if form == "html":
         return show_page(title, nodes)
-    damaged = False
+    damaged, node = False, None
     for node in nodes:
         damaged = damaged or any(node.problems())
         if form == "json":
@@ -64,6 +64,8 @@ def show_entries(nodes: Iterable[Node], form: Form, title: str = "") -> int:
         else:
             for line in entry_lines(node):
                 click.echo(line)
+    if node is None and form == "text":
+        click.echo(f"{0:>10}  the file is empty: it has no entries yet")
     return int(damaged)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from octavo.format.names import FileKind
+from octavo.format.names import CLUSTER_METADATA_TOPIC, FileKind
 from octavo.jobs.verify.finding import Finding, FindingKind, Severity
 from octavo.jobs.verify.plan import DirectoryPlan
 from octavo.scanner.places.location import LOCAL
@@ -14,6 +14,7 @@ _INDEXES = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX)
 # Recovery rebuilds these, or cuts the log before them.
 _RECOVERED = (FileKind.LOG, FileKind.TXN_INDEX, FileKind.PRODUCER_SNAPSHOT)
 _CRASH_TRACES = {FindingKind.INCOMPLETE_BATCH, FindingKind.ZEROS, FindingKind.ZERO_ENTRIES, FindingKind.MISSING_ENTRY}
+_METADATA = f"/{CLUSTER_METADATA_TOPIC}-0/"  # which a node recovers itself, at each start
 # Neither another look at the bytes nor a repair of the log helps here.
 _OUT_OF_REACH = {FindingKind.UNREADABLE_FILE, FindingKind.NAME, FindingKind.DIRECTORY_ID, FindingKind.TOPIC_ID}
 
@@ -28,7 +29,7 @@ class NextSteps:
 
     def add(self, finding: Finding) -> None:
         if finding.severity is Severity.INFO:
-            if self._trace is None and finding.problem in _CRASH_TRACES:
+            if self._trace is None and finding.problem in _CRASH_TRACES and _METADATA not in finding.path:
                 self._trace = finding
         elif finding.problem not in _OUT_OF_REACH:
             self._problems.setdefault(finding.path.rpartition(".")[2], finding)

@@ -79,7 +79,7 @@ def response_size(parts: list[Part]) -> int:
     """The size of a response, without the length in front that says it."""
     first = parts[0]
     assert isinstance(first, bytes)
-    size: int = _LENGTH_AND_ID.unpack_from(first)[0]
+    size: int = _RESPONSE_HEAD.unpack_from(first)[0]
     return size
 
 

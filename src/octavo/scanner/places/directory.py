@@ -136,5 +136,6 @@ def _folder(location: Location, notes: list[Note]) -> PartitionFolder:
 def _segment_name(location: Location) -> SegmentFile:
     file = SegmentFile.parse(location.name)
     if file is None or file.kind is not FileKind.LOG:
-        raise ScanError(f"{location}: not a segment's log file, expected a name like <20 digits>.log")
+        problem = "not a segment's log file, whose name is <20 digits>.log; `octavo explain` shows other files"
+        raise ScanError(f"{location}: {problem}")
     return file

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import posixpath
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -14,6 +17,21 @@ from octavo.errors import ScanError
 from octavo.scanner.places.location import Entry, Location
 from octavo.system.os_errors import placed
 from octavo.system.urls import shown_url, without_secrets
+
+_REFUSED = re.compile("ACCESS_DENIED|ACCESS_KEY|SIGNATURE")  # in the name of an error of AWS
+_CREDENTIALS = "no credentials, or wrong ones? Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+
+
+@contextmanager
+def _at(shown: str) -> Iterator[None]:
+    """Add the place to the store's error, and what to do if it refuses the request."""
+    try:
+        with placed(shown):
+            yield
+    except OSError as error:
+        if _REFUSED.search(str(error)) is None:
+            raise
+        raise OSError(error.errno, f"{error.strerror}; {_CREDENTIALS}", error.filename) from None
 
 
 class RemoteFile:
@@ -31,7 +49,7 @@ class RemoteFile:
     def pread(self, buffer: memoryview, position: int, /) -> int:
         if position >= self.size():
             return 0  # some stores refuse a range after the end
-        with placed(self._shown):
+        with _at(self._shown):
             content = memoryview(self._file.read_at(len(buffer), position))
         buffer[: len(content)] = content
         return len(content)
@@ -57,19 +75,19 @@ class RemoteFileSystem:
     prefix: str  # what stands before a path in the URL
 
     def list(self, folder: str, /) -> list[Entry]:
-        with placed(self.shown(folder)):
+        with _at(self.shown(folder)):
             infos = self.file_system.get_file_info(fs.FileSelector(folder, allow_not_found=False))
         return [_entry(info) for info in infos]
 
     def entry(self, path: str, /) -> Entry:
-        with placed(self.shown(path)):
+        with _at(self.shown(path)):
             info = self.file_system.get_file_info(path)
         if info.type == fs.FileType.NotFound:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", self.shown(path))
         return _entry(info)
 
     def open(self, path: str, /) -> RemoteFile:
-        with placed(self.shown(path)):
+        with _at(self.shown(path)):
             return RemoteFile(self.file_system.open_input_file(path), self.shown(path))
 
     def absolute(self, path: str, /) -> str:

@@ -40,7 +40,7 @@ class SourceFindings(ScanFindings):
     """
 
     def __init__(self, options: SourceOptions) -> None:
-        super().__init__(options.on_damage)
+        super().__init__(options.on_damage, _SKIP)
         self._loss = DataLoss(options.fail_on_data_loss)
         self._warned: set[Note] = set()
 
@@ -53,8 +53,6 @@ class SourceFindings(ScanFindings):
                 self.damage(CorruptRecordError(note.sentence, path=note.path))
 
     def damage(self, error: CorruptionError) -> None:
-        if self.on_damage == "raise":
-            error.problem = f"{error.problem}. {_SKIP}"
         super().damage(error)
         self._warn()
 

@@ -169,14 +169,20 @@ class LogRoot:
         """The partitions' folders by name; like a broker, refuses a folder that no broker would make."""
         if any(SegmentFile.parse(name) for name in self.files.names(self.path)):
             raise LogDirError(f"{self.path}: this is a partition's folder; open the log directory that contains it")
-        found = {}
-        for name in self.files.folders(self.path):
-            if not _is_of_broker(name):
-                problem = f"{shortened(name)} is not a folder that a broker makes: move it out of the log directory"
-                raise LogDirError(f"{self.path}: {problem}")
-            if not is_ignored_folder(name):
-                found[name] = PartitionFolder.parse(name)
-        return found
+        names = list(self.files.folders(self.path))
+        if others := [name for name in names if not _is_of_broker(name)]:
+            raise LogDirError(f"{self.path}: {self._problem(others)}")
+        return {name: PartitionFolder.parse(name) for name in names if not is_ignored_folder(name)}
+
+    def _problem(self, others: list[str]) -> str:
+        """What is wrong with folders that no broker makes: this may not be the directory that is meant."""
+        below = sorted(name for name in others if self.files.exists(self.path / name / META_PROPERTIES))
+        if below:
+            return f"not a log directory; there are some below it: {', '.join(map(shortened, below))}"
+        name = shortened(min(others))
+        if self.files.exists(self.path / META_PROPERTIES):
+            return f"{name} is not a folder that a broker makes: move it out of the log directory"
+        return f"{name} is not a folder that a broker makes: give a log directory, or an empty folder for a new one"
 
     def lost_links(self) -> list[PartitionFolder]:
         """The partitions whose folder is a broken link, for example because its disk is not mounted."""
