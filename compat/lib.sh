@@ -77,7 +77,12 @@ run_class() { # JARS CLASS ARGUMENT...
 
 # --- the broker under test
 
-free_port() { "$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# Below the ports that the system gives to connections: a broker takes seconds to start, and one of those could be taken again.
+free_port() {
+    local port
+    until port=$(shuf -i 10000-32000 -n 1) && "$python" -c 'import socket, sys; socket.socket().bind(("", int(sys.argv[1])))' "$port" 2>/dev/null; do :; done
+    echo "$port"
+}
 
 start_broker() { # KEY=VALUE...: a broker with these configs on a fresh directory; its address is in $broker
     local port controller folder

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tests.interop.jars import kafka_jars
@@ -21,6 +23,7 @@ KAFKAS_JVM_OPTIONS = (
     *("-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"),
     *("-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent"),
 )
+_PORTS = range(10_000, 32_000)
 _START_SECONDS = 120
 _STOP_SECONDS = 60
 _POLL_SECONDS = 0.05
@@ -143,12 +146,13 @@ class Broker:
 
 
 def free_ports(count: int) -> list[int]:
-    """Free ports; all are reserved before any is released, so that they differ."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for taken in sockets:
-            taken.bind(("localhost", 0))
-        return [int(taken.getsockname()[1]) for taken in sockets]
-    finally:
-        for taken in sockets:
-            taken.close()
+    """Free ports below those that the system gives to connections: such a port could be taken again before a broker,
+    which takes seconds to start, listens on it."""
+    found: list[int] = []
+    while len(found) < count:
+        port = _PORTS[secrets.randbelow(len(_PORTS))]
+        with socket.socket() as taken, suppress(OSError):
+            taken.bind(("", port))
+            if port not in found:
+                found.append(port)
+    return found
