@@ -7,11 +7,11 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.broker.context import Context
-from octavo.broker.handlers import HANDLERS
-from octavo.broker.metrics import RequestCounts
+from octavo.broker.handlers import HANDLERS, Handler
+from octavo.broker.metrics import RequestCount
 from octavo.broker.quotas.bill import Bill
 from octavo.broker.quotas.limiter import QuotaLimiter, Windows
 from octavo.broker.request import CloseConnection, Later, NoAnswer, Request, Waiting
@@ -33,14 +33,21 @@ _BEFORE_LOGIN = (API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE)
 OnParts = Callable[[list[Part] | None], None]
 
 
+class _Served(NamedTuple):
+    """An API in one version: how it is read and written, who handles it, how often it was asked for."""
+
+    wire: WireFormat
+    handle: Handler
+    tally: RequestCount
+
+
 class Dispatcher:
     """Lives on the loop's thread."""
 
     def __init__(self, context: Context, executor: Executor) -> None:
         self.context = context
-        self.counts = RequestCounts()
         self._executor = executor
-        self._wires: dict[tuple[int, ...], WireFormat] = {}  # by API and version
+        self._served: dict[tuple[int, ...], _Served] = {}  # by API and version
         config = context.config
         windows = Windows(config.quota_window_num, config.quota_window_size_seconds)
         self._limiter = QuotaLimiter(lambda: context.quotas.values, context.logs.environment.clock, windows)
@@ -57,9 +64,10 @@ class Dispatcher:
         if not is_admitted and peer.login is not None and peer.login.is_bare:
             return _bare_answer(peer, frame)
         header = read_header(frame)
-        wire = self._wires.get(header[:2]) or self._wire_of(header)
-        if wire is None:
+        served = self._served.get(header[:2]) or self._serve(header)
+        if served is None:
             return wire_format(API_VERSIONS, 0).response_parts(header.correlation_id, _known_versions())
+        wire, handle, tally = served
         api = wire.api
         if not is_admitted and api not in _BEFORE_LOGIN:
             raise CloseConnection(f"a {wire.name} request before a login")
@@ -67,7 +75,7 @@ class Dispatcher:
             raise CloseConnection(f"a {wire.name} request of {len(frame)} bytes, expected at most {_MOST_BYTES}")
         request = Request(header.api_version, header.client_id, wire.read_body(header, frame), peer)
         bill = Bill(self._limiter, api, request, len(frame), connection) if self.context.quotas.values else None
-        found = HANDLERS[header.api_key](request, self.context)
+        found = handle(request, self.context)
         if bill is not None:
             bill.worked(time.perf_counter() - started)
         answer: list[Part] | Pending | None = None
@@ -77,17 +85,24 @@ class Dispatcher:
             answer = Pending(wire, header, found, self, bill)
         elif bill is not None:
             bill.pay()
-        self.counts.count(wire.name, len(frame), started)
+        tally.requests += 1
+        tally.received_bytes += len(frame)
+        tally.seconds += time.perf_counter() - started
         return answer
 
-    def _wire_of(self, header: RequestHeader) -> WireFormat | None:
+    def counts(self) -> list[RequestCount]:
+        """What was asked for so far."""
+        return [served.tally for served in list(self._served.values())]
+
+    def _serve(self, header: RequestHeader) -> _Served | None:
         """The API and version of a request; None for an unknown version of ApiVersions, which is answered."""
         api = APIS.get(header.api_key)
         if api is None:
             raise CloseConnection(f"there is no API {header.api_key}")
         if header.api_version in api.versions:
-            wire = self._wires[header[:2]] = wire_format(api, header.api_version)
-            return wire
+            wire = wire_format(api, header.api_version)
+            served = self._served[header[:2]] = _Served(wire, HANDLERS[api.key], RequestCount(api.name))
+            return served
         if api is not API_VERSIONS:
             raise CloseConnection(f"{api.name} has no version {header.api_version}")
         return None

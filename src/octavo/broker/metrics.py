@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from octavo.broker.limits import ConnectionLimits
@@ -18,27 +16,25 @@ if TYPE_CHECKING:
 _MISSING = "metrics need the package prometheus-client, which is not installed: pip install 'octavo[metrics]'"
 
 
-class RequestCounts:
-    """Counts requests by API, and the time until each is answered, or begins to wait for more records or a disk.
+class RequestCount:
+    """The requests of one API in one version, and the time until each is answered, or begins to wait for more records
+    or a disk.
 
     Lives on the loop's thread; other threads may read it.
     """
 
-    def __init__(self) -> None:
-        self.requests: Counter[str] = Counter()
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-        self.received_bytes = 0
+    __slots__ = ("api", "received_bytes", "requests", "seconds")
 
-    def count(self, api: str, frame_bytes: int, started: float) -> None:
-        self.requests[api] += 1
-        self.seconds[api] += time.perf_counter() - started
-        self.received_bytes += frame_bytes
+    def __init__(self, api: str) -> None:
+        self.api = api
+        self.requests = self.received_bytes = 0
+        self.seconds = 0.0
 
 
 class BrokerCollector:
     """Collects the metrics when they are requested; in between they cost nothing."""
 
-    def __init__(self, logs: LogDir, counts: RequestCounts, limits: ConnectionLimits) -> None:
+    def __init__(self, logs: LogDir, counts: Callable[[], list[RequestCount]], limits: ConnectionLimits) -> None:
         self._logs = logs
         self._counts = counts
         self._limits = limits
@@ -46,15 +42,16 @@ class BrokerCollector:
     def collect(self) -> Iterable[Metric]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        counts = self._counts
+        counts = self._counts()
         requests = CounterMetricFamily("octavo_requests", "Requests that were answered.", labels=["api"])
         seconds = CounterMetricFamily("octavo_request_seconds", "Time spent on answering requests.", labels=["api"])
-        for api, number in list(counts.requests.items()):
-            requests.add_metric([api], number)
-            seconds.add_metric([api], counts.seconds[api])
+        for api in dict.fromkeys(count.api for count in counts):
+            requests.add_metric([api], sum(count.requests for count in counts if count.api == api))
+            seconds.add_metric([api], sum(count.seconds for count in counts if count.api == api))
         yield requests
         yield seconds
-        yield CounterMetricFamily("octavo_received_bytes", "Bytes received in requests.", value=counts.received_bytes)
+        received_bytes = sum(count.received_bytes for count in counts)
+        yield CounterMetricFamily("octavo_received_bytes", "Bytes received in requests.", value=received_bytes)
         yield GaugeMetricFamily("octavo_connections", "Open connections.", value=len(self._limits.connections))
         yield GaugeMetricFamily("octavo_offline_directories", "Directories that failed.", value=len(self._logs.offline))
         labels = ["topic", "partition"]
