@@ -31,7 +31,7 @@ def test_in_a_pipe_a_config_is_a_line() -> None:
     assert "\x1b" not in done.stdout
 
 
-@pytest.mark.parametrize("columns", [72, 80, 200])  # no config has a longer name
+@pytest.mark.parametrize("columns", [72, 80, 200])  # 72: every name fits on its line, with its scope
 def test_on_a_terminal_the_table_fits(columns: int) -> None:
     seen = octavo_on_terminal(columns, "config")
     plain = seen.replace("\x1b[1m", "").replace("\x1b[0m", "")

@@ -1,1 +1,1 @@
-"""The network front: lets Kafka's own clients use log directories, over Kafka's wire protocol."""
+"""The network front end: lets Kafka's own clients use log directories, over Kafka's wire protocol."""

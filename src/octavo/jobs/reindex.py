@@ -1,4 +1,4 @@
-"""Rebuilds the offset and time indexes of segments if they are lost, damaged or in an old version.
+"""Rebuilds the offset and time indexes of segments where they are missing, damaged, or were written by an old broker.
 
 A segment goes through these steps. A crash after any of them leaves each index either unchanged or rebuilt, never a
 mixture.

@@ -11,8 +11,8 @@ from octavo.system.runner import Outcome, Progress, Result, TaskType
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Tasks are handed to Spark in waves of this many per core: results arrive while later tasks run, they do not pile up on
-# the driver, and little time is lost waiting for the last task of a wave.
+# Tasks are handed to Spark in waves of this many per core: the results of a wave are passed on before the next wave
+# starts, so they do not pile up on the driver, and little time is lost waiting for the last task of a wave.
 _TASKS_PER_CORE = 16
 
 

@@ -144,15 +144,14 @@ def _cells(topic_partition: TopicPartition, found: LookupResult) -> list[str]:
 
 
 def _look_up(files: PartitionFiles, question: _Question) -> tuple[LookupResult, list[Note]]:
-    """The answer, and notes about the log's end."""
+    """The answer, and notes about the end up to which was searched."""
     snapshot = look_at(files)
     end, notes = snapshot.log_end_offset, list(snapshot.notes)
     if snapshot.failure is not None:
         notes.append(not_read(snapshot.failure.filename or files.location, snapshot.failure))
     if question.committed:
-        from octavo.scanner.partition.transactions import (
-            read_transactions,  # it imports what decoding markers needs
-        )
+        # imported here, because it loads what is needed to decode markers
+        from octavo.scanner.partition.transactions import read_transactions
 
         transactions = read_transactions(snapshot)
         end, notes = transactions.last_stable_offset, [*notes, *transactions.notes]

@@ -1,4 +1,4 @@
-"""The batch walker that every reader of log bytes uses; it says why it stopped."""
+"""Walks all batches of one buffer; says why it stopped."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ _SHOWN = tuple(name for name in ProducerEntry._fields if name != "producer_id")
 class ProducerCheck:
     """Replays a segment's batches onto the producers' state at its base offset.
 
-    The result is valid only while all batches are as originally written: `is_whole` is False from the first gap or
-    emptied batch on, which compaction leaves. Without a state to begin with, only markers are checked.
+    The result is valid only while all batches are as originally written: compaction leaves gaps and emptied batches,
+    and from the first of them on `is_whole` is False. Without a state to begin with, only markers are checked.
     """
 
     def __init__(self, view: SegmentView, state: bytes | None, findings: FindingCollector) -> None:
@@ -38,7 +38,8 @@ class ProducerCheck:
         self._base_offset = self._next_offset = view.base_offset
         self._producers = ProducerStateManager(expiration_ms=_NEVER)
         self._is_seeded = _load(self._producers, state, view.base_offset)
-        # What 0.11 and 1.0 wrote for a producer after a marker: its offset, and the time of the last batch before it.
+        # What 0.11 and 1.0 wrote for a producer after a marker: the marker's offset, and the time of the last data
+        # batch before it.
         self._markers: dict[int, int] = {}
         self._data_times = {entry.producer_id: entry.timestamp for entry in self._replayed()}
 

@@ -57,7 +57,8 @@ class StreamOptions:
 
 
 def warn_of_stream(options: Mapping[str, str]) -> None:
-    """Warn about options that have no effect in a stream; endingOffsets may name the high watermark."""
+    """Warn about options that have no effect in a stream; endingOffsets is exempt, because it may name the high
+    watermark."""
     warn_of({name: text for name, text in options.items() if name.lower() != "endingoffsets"}, "stream")
 
 

@@ -1,7 +1,8 @@
 """The leader's validation of an append: which records the topic accepts, and which offsets and times they get.
 
-`assign_offsets` runs under the log's lock, after `append_info.analyze`. It decides what happens to the batches: changed
-in place (`in_place`), encoded again (`rebuild`), or converted from an older format (`old_formats`).
+`assign_offsets` runs under the log's lock, after `append_info.examine`. It decides what happens to the batches: changed
+in place (`in_place`), encoded again (`rebuild`), or converted from an older format (`old_formats`). If the survey of a
+single batch shows that the topic accepts all its records, they are not looked at again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from octavo.storage.append_origin import AppendOrigin, AppendRequest
 def assign_offsets(
     view: memoryview, info: AppendInfo, request: AppendRequest, assignment: Assignment
 ) -> WritableBatches:
-    """The analysed batches (`info`, with positions relative to the start of `view`), ready to be written.
+    """The examined batches (`info`, with positions relative to the start of `view`), ready to be written.
 
     Raises a child of AppendRejected, with Kafka's error, if Kafka would refuse them. Otherwise a writable buffer may be
     changed in place, and the table with it; a read-only one is copied.

@@ -161,9 +161,9 @@ class Log(ABC):
             return Limits(self.log_start_offset, log_end, log_end)
         bound = self._locate_high_watermark()
         if isolation is Isolation.READ_COMMITTED:
-            unstable = self.first_unstable_offset
-            if unstable is not None and unstable < bound.offset:
-                bound = self.locate(unstable)
+            stable = self.last_stable_offset
+            if stable < bound.offset:
+                bound = self.locate(stable)
         return Limits(self.log_start_offset, log_end, bound)
 
     def locate(self, offset: int) -> OffsetMetadata:

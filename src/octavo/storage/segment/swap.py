@@ -18,7 +18,7 @@ class Swap:
     1. Rename the new ones to `.swap`, the largest base offset first, and sync the folder before the smallest.
        A crash leaves `.cleaned` files, and `.swap` files after the smallest of them: loading deletes both kinds and
        keeps the old segments. The rename of the smallest decides the swap: from then on loading finishes it. Sync.
-    2. Take the old ones out of the map, rename them to `.deleted`, delete them after the delay. Sync.
+    2. Take the old ones out of `Segments`, rename them to `.deleted`, delete them after the delay. Sync.
        A crash leaves old files next to `.swap` files that cover them: loading deletes the old ones.
     3. Rename the new ones to their final names, the smallest first, and sync after each: if a larger one got its name
        before a smaller one, loading would take it for an old one. Loading renames what a crash leaves as `.swap`.

@@ -22,8 +22,8 @@ def sweep_writer(
 ) -> list[Path]:
     """Remove a writer's staged files in these folders, except those to keep; returns the removed files.
 
-    Called right after a commit, or before a writer's first one: any leftover files belong to attempts whose work was
-    not used. An attempt that is still running keeps writing to a file without a name.
+    Called right after a commit, before a writer's first one, or when a batch is aborted: any leftover files belong to
+    attempts whose work was not used. An attempt that is still running keeps writing to a file without a name.
     """
     key = writer_key(writer)
     found = [path for path, file in _staged(filesystem, folders) if file.writer == key and path.name not in keep]

@@ -1,7 +1,7 @@
 """The partitions to which a transactional producer wants to write: they must belong to its transaction.
 
-An old client has added them itself, which is only checked here; for a newer client they are added here. A partition in
-which the transaction is already open has been checked before.
+An old client has added them itself, so here they are merely checked; for a newer client they are added here. A
+partition in which the transaction is already open has been checked before.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ def refused_partitions(context: Context, write: TransactionalWrite) -> dict[Topi
     if not adds and not context.config.transaction_partition_verification_enable:
         return {}
     refused: dict[TopicPartition, OctavoError] = {}
-    first: set[TopicPartition] = set()
+    newly_used: set[TopicPartition] = set()
     for topic_partition, (log, sequence) in write.batches.items():
         known = log.producer(write.by.producer_id)
         if known is not None and write.by.epoch < known.epoch:
             refused[topic_partition] = RequestError(ErrorCode.INVALID_PRODUCER_EPOCH)
         elif known is None or known.current_txn_first_offset is None or write.by.epoch != known.epoch:
-            first.add(topic_partition)
+            newly_used.add(topic_partition)
             lowest = context.verifications.lowest_sequence(log, write.by, sequence)
-            if adds and (known is None or not known.batches):  # its new epoch begins at 0
+            if adds and (known is None or not known.batches):  # a new epoch begins with sequence 0
                 lowest = 0
             if sequence > lowest:
                 refused[topic_partition] = OutOfOrderSequenceError(f"expected sequence {lowest}, not {sequence}")
-    if not first:
+    if not newly_used:
         return refused
     if adds:
-        error = context.transactions.add_partitions(write.transactional_id, write.by, first, VERSION_2)
-        found = dict.fromkeys(first, error)
+        error = context.transactions.add_partitions(write.transactional_id, write.by, newly_used, VERSION_2)
+        found = dict.fromkeys(newly_used, error)
     else:
-        found = context.transactions.verify(write.transactional_id, write.by, first)
+        found = context.transactions.verify(write.transactional_id, write.by, newly_used)
     for one, error in found.items():
         if error is not ErrorCode.NONE:
             refused[one] = RequestError(*_translated(error, write.abilities))

@@ -24,7 +24,8 @@ def _all(topic: str) -> bool:
 class Heartbeat(NamedTuple):
     """A ConsumerGroupHeartbeat request: its fields, who sent it, and the token of its answer.
 
-    Fields that are null or -1 have not changed since the last one. Only a member in this process has a session timeout.
+    Fields that are null or -1 have not changed since the last one. Only a member in this process brings its own session
+    timeout; the others have the group's.
     """
 
     body: Row
@@ -54,7 +55,8 @@ class Heartbeat(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether it has every field that a member can send; the answer is then complete too."""
+        """Whether it names its rebalance timeout, its subscription and its partitions; the answer is then complete
+        too."""
         body = self.body
         has_topics = body["subscribedTopicNames"] is not None or body["subscribedTopicRegex"] is not None
         return body["rebalanceTimeoutMs"] != -1 and has_topics and body["topicPartitions"] is not None
