@@ -57,6 +57,7 @@ def fetched() -> Row:
     return {"maxWaitMs": 0, "minBytes": 1, "maxBytes": 1 << 20, "sessionEpoch": -1, "topics": topics}
 
 
+# D2: zero copy: batches go from the page cache to the socket by sendfile alone
 def test_only_sendfile_moves_records(tmp_path: Path) -> None:
     records = batch(SECRET)
     with traced_broker(tmp_path) as (client, trace):

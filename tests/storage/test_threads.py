@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -154,16 +153,3 @@ def test_append_that_waited_for_a_close_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KafkaStorageError, match="closed"):
         log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
     assert (log.folder / f"{0:020}.log").read_bytes() == content
-
-
-def test_range_goes_to_a_socket(tmp_path: Path) -> None:
-    log = open_log(tmp_path / "t-0", World())
-    for _ in range(5):
-        log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
-    fetched = log.read(0, 1 << 20)
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        assert fetched.records is not None
-        assert fetched.records.send_to(ours) == fetched.size
-        received = theirs.recv(fetched.size, socket.MSG_WAITALL)
-    assert received == fetched.read()

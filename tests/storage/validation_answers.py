@@ -59,7 +59,7 @@ def answered(case: Case, *, trusted: bool = False) -> Answer:
     except KafkaError as error:
         return Answer(error.kafka_name, tuple(record.batch_index for record in getattr(error, "record_errors", ())))
     assert walk(result.data).table.tolist() == result.table.tolist()
-    return Answer(None, (), bytes(result.data), result.max_timestamp, result.last_offset + 1, result.is_rebuilt)
+    return Answer(None, (), bytes(result.data), result.max_timestamp, result.last_offset + 1)
 
 
 def tells_the_truth(batch: bytes) -> bool:

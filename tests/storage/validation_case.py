@@ -36,7 +36,7 @@ class Answer(NamedTuple):
     data: bytes = b""
     max_timestamp: int = -1
     next_offset: int = -1
-    is_rebuilt: bool = False
+    is_rebuilt: bool = False  # of Kafka's: the records' bytes need not be the producer's
 
 
 class Row(NamedTuple):

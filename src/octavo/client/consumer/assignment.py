@@ -67,7 +67,7 @@ class AssignedPartitions:
         """Follow the membership, and commit if it is time."""
         if self.membership is None:
             raise IllegalStateError("the consumer reads nothing yet: call subscribe() or assign() first")
-        owned = self.membership.refresh(self._clock.monotonic_ms(), self._revoke)
+        owned = self.membership.refresh(self._revoke)
         if self._token is not self.membership.token:  # another member may have had the partitions in the meantime
             self.states.clear()
             self._announced = frozenset()

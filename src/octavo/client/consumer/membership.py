@@ -30,7 +30,7 @@ class Membership(Protocol):
     def committer(self) -> Committer:
         """Who commits the offsets of its partitions."""
 
-    def refresh(self, now_ms: int, revoke: Revoke) -> frozenset[TopicPartition]:
+    def refresh(self, revoke: Revoke) -> frozenset[TopicPartition]:
         """The partitions to read now; `revoke` is called first with those that are taken away."""
 
     def leave(self) -> None:
@@ -50,7 +50,7 @@ class ManualAssignment:
     def __init__(self, partitions: Iterable[TopicPartition]) -> None:
         self._partitions = frozenset(partitions)
 
-    def refresh(self, now_ms: int, revoke: Revoke) -> frozenset[TopicPartition]:
+    def refresh(self, revoke: Revoke) -> frozenset[TopicPartition]:
         return self._partitions
 
     def leave(self) -> None:
@@ -95,7 +95,7 @@ class AllPartitions:
         self._subscription = subscription
         self._partitions: frozenset[TopicPartition] = frozenset()
 
-    def refresh(self, now_ms: int, revoke: Revoke) -> frozenset[TopicPartition]:
+    def refresh(self, revoke: Revoke) -> frozenset[TopicPartition]:
         existing = self._subscription.partitions(self._log_manager)
         partitions = frozenset(
             TopicPartition(topic, number) for topic, numbers in existing.items() for number in numbers
@@ -136,7 +136,7 @@ class GroupShare:
     def committer(self) -> Committer:
         return ANYBODY if self._member is None else self._member.committer
 
-    def refresh(self, now_ms: int, revoke: Revoke) -> frozenset[TopicPartition]:
+    def refresh(self, revoke: Revoke) -> frozenset[TopicPartition]:
         topics = frozenset(self._subscription.partitions(self._log_manager))
         while True:
             if self._member is None:

@@ -48,8 +48,6 @@ class SparseIndex(ABC, Generic[Entry]):
     @classmethod
     def pre_sized_bytes(cls, segment_index_bytes: int) -> int:
         """The size of a new file: the configured maximum, rounded down to whole entries."""
-        if segment_index_bytes < cls.LAYOUT.size:
-            raise EncodingError(f"{segment_index_bytes} bytes hold no entry of {cls.LAYOUT.size} bytes")
         return segment_index_bytes - segment_index_bytes % cls.LAYOUT.size
 
     def __len__(self) -> int:

@@ -96,7 +96,7 @@ def _write(
     log: Log, batches: WritableBatches, summary: BatchSummary, request: AppendRequest, now_ms: int
 ) -> AppendResult:
     """Steps 2 to 8."""
-    data, table, first_offset, last_offset, max_timestamp, log_append_time, _ = batches
+    data, table, first_offset, last_offset, max_timestamp, log_append_time = batches
     if not request.origin.assigns_offsets:
         if not log.epochs.is_continued(summary):
             log.epochs.assign_batches(table)

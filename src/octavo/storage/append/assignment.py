@@ -38,4 +38,3 @@ class WritableBatches(NamedTuple):
     last_offset: int
     max_timestamp: int
     log_append_time: int = NO_TIMESTAMP  # -1 with CreateTime
-    is_rebuilt: bool = False  # otherwise the records' bytes are the producer's

@@ -50,7 +50,6 @@ def built_set(data: Buffer, assignment: Assignment) -> WritableBatches:
         last_offset=batches[-1].last_offset if batches else assignment.first_offset - 1,
         max_timestamp=max((batch.max_timestamp for batch in batches), default=layout.NO_TIMESTAMP),
         log_append_time=layout.NO_TIMESTAMP if appended is None else appended,
-        is_rebuilt=True,
     )
 
 

@@ -7,13 +7,11 @@ from contextlib import suppress
 from octavo.storage.log.log import Log
 
 
-def maybe_flush(log: Log) -> bool:
+def maybe_flush(log: Log) -> None:
     """Flush if at least flush.messages records are unflushed."""
     log_end_offset = log.log_end.offset
-    if log_end_offset - log.recovery_point < log.config.flush_messages:
-        return False
-    flush(log, log_end_offset)
-    return True
+    if log_end_offset - log.recovery_point >= log.config.flush_messages:
+        flush(log, log_end_offset)
 
 
 def flush(log: Log, up_to: int, *, with_empty_active: bool = False, in_change: bool = False) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
@@ -40,17 +38,6 @@ class FileRange(NamedTuple):
 
     def read(self) -> bytes:
         return self.file.pread(self.size, self.position)
-
-    def send_to(self, target: socket.socket) -> int:
-        """Send the bytes over a blocking socket without copying them into this process; returns the number of bytes
-        sent."""
-        sent = 0
-        while sent < self.size:
-            count = os.sendfile(target.fileno(), self.file.fileno(), self.position + sent, self.size - sent)
-            if count == 0:
-                break
-            sent += count
-        return sent
 
 
 class AbortedTransaction(NamedTuple):

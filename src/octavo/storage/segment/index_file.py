@@ -48,7 +48,7 @@ class IndexFile(Generic[Index]):
         self._repair = repair
         self._filesystem = filesystem
         self.entry_bytes = self.INDEX.LAYOUT.size
-        self._full_bytes = max_bytes // self.entry_bytes * self.entry_bytes
+        self._full_bytes = self.INDEX.pre_sized_bytes(max_bytes)
         self._most = max_bytes // self.entry_bytes - self.KEPT_SLOTS
         self._lock = threading.RLock()
         self._mapping: MappedFile | None = None
