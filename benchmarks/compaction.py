@@ -23,7 +23,7 @@ from benchmarks.data import EPOCH_MS, FOLDER, ROWS_AT_ONCE, encode
 from benchmarks.results import Result, keep
 from octavo import kernels
 from octavo.config import LogConfig
-from octavo.format.batches.walker import walk_chunks
+from octavo.format.batches.chunk_walk import walk_chunks
 from octavo.format.names import TopicPartition
 from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.offset_table import KeyHash, OffsetTable

@@ -18,8 +18,9 @@ from benchmarks.data import D1, D2, D4, FOLDER, DataSet, batch_table, json_path
 from benchmarks.directory import log_directory, put_segment
 from octavo import kernels
 from octavo.format.arrow import from_arrow, to_arrow
+from octavo.format.batches.chunk_walk import walk_chunks
 from octavo.format.batches.decoder import Decoder
-from octavo.format.batches.walker import walk, walk_chunks
+from octavo.format.batches.walker import walk
 from octavo.format.compression import CODECS, Codec
 from octavo.jobs.verify.finding import Severity
 from octavo.jobs.verify.job import Verification

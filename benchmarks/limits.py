@@ -8,7 +8,7 @@ from pathlib import Path
 import crc32c
 import numpy as np
 
-from octavo.format.batches.walker import CHUNK_BYTES
+from octavo.format.batches.chunk_walk import CHUNK_BYTES
 
 
 def read(path: Path, use: Callable[[memoryview], object] = len) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from octavo.cli.dump_log.java_file import JavaFile
-from octavo.cli.dump_log.options import FLAGS, MAX_INT, STRING_DECODER, Options, usage
+from octavo.cli.dump_log.options import FLAGS, STRING_DECODER, Options, usage
 from octavo.errors import OctavoError
 from tests.cli.runs import Run, octavo
 
@@ -76,7 +76,7 @@ def test_a_wrong_value_is_found_when_it_is_used() -> None:
 
 def test_defaults() -> None:
     options = Options(["--files", "a"])
-    assert options.integer("max-bytes") == MAX_INT
+    assert options.integer("max-bytes") == 2**31 - 1
     assert options.integer("max-message-size") == 5242880
     assert options.topic_decoder is None
     assert not options.deep_iteration

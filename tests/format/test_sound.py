@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from octavo.format.batches.batch_summary import summarize
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.sound import are_readable, broken, flaw_of, sound_part, unreadable
-from octavo.format.batches.walker import Chunk, walk
+from octavo.format.batches.walker import walk
 from octavo.kernels.layout import Stop
 from tests.format.crafted import crafted
 from tests.storage.batches import batch

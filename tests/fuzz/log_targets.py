@@ -11,10 +11,11 @@ import numpy as np
 from octavo.errors import CorruptionError, EncodingError
 from octavo.format.batches import convert
 from octavo.format.batches.batch import decode_batch, encode_batch, frame_batch
+from octavo.format.batches.chunk_walk import walk_chunks
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.row_columns import to_records
-from octavo.format.batches.walker import walk, walk_chunks
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec, compress, decompress
 from octavo.format.legacy.message_set import encode_message
 from octavo.format.record import Record

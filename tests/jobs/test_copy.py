@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from octavo.format.batches.walker import CHUNK_BYTES
+from octavo.format.batches.chunk_walk import CHUNK_BYTES
 from octavo.jobs import copy
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.storage.log_manager import LogManager

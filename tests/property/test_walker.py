@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.format.batches.walker import walk, walk_chunks
+from octavo.format.batches.chunk_walk import walk_chunks
+from octavo.format.batches.walker import walk
 from octavo.kernels.layout import ENTRY_PREFIX, Stop
 from tests.golden import strings
 from tests.kernels.hand_made import batch

@@ -12,7 +12,7 @@ import pytest
 
 import octavo
 from octavo.errors import CorruptionError, ScanError
-from octavo.format.batches import walker
+from octavo.format.batches import chunk_walk
 from octavo.format.batches.batch import build_batch, empty_batch, encode_batch, read_header
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
@@ -116,7 +116,7 @@ def test_a_log_larger_than_a_chunk_and_a_batch_larger_than_a_filling(
     large = build_batch([Record(100 + number, 5, None, bytes(200_000)) for number in range(20)])
     write_segment(folder, 0, *TEN, large, batch(120, 3))
     assert offsets(folder) == list(range(123))
-    assert walker.CHUNK_BYTES > 2000
+    assert chunk_walk.CHUNK_BYTES > 2000
 
 
 def test_batches_that_go_back_are_not_delivered_twice(folder: Path) -> None:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from octavo.broker.errors import RequestError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
+from octavo.kernels.integers import INT32_MAX
 from octavo.system.clock import Clock
 
 IDS_FROM_VERSION = 13
 FINAL_EPOCH, INITIAL_EPOCH = -1, 0
-_MAX_EPOCH = 0x7FFF_FFFF
+_MAX_EPOCH = _MAX_SESSION_ID = INT32_MAX
 _MOST_PARTITIONS = 1_000_000  # in all sessions together
 _EVICTABLE_AFTER_MS = 120_000
 
@@ -140,6 +141,6 @@ class FetchSessions:
 
     def _free_id(self) -> int:
         while True:
-            session_id = 1 + secrets.randbelow(_MAX_EPOCH)
+            session_id = 1 + secrets.randbelow(_MAX_SESSION_ID)
             if session_id not in self._sessions:
                 return session_id

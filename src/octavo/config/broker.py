@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from octavo.config.consumer_groups import ConsumerGroupTable
 from octavo.config.key import config
-from octavo.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG, PASSWORD, STRING
+from octavo.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG, MAX_INT, MAX_LONG, PASSWORD, STRING
 from octavo.config.ranges import Between, Elements, OneOf
-from octavo.config.topic import DAY_MS, MAX_LONG
+from octavo.config.topic import DAY_MS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, init=False, repr=False, eq=False)  # made once, by `resolved`
@@ -140,11 +140,11 @@ class BrokerTable(ConsumerGroupTable):
         doc="How much memory large incoming requests may take together; -1: 512 MiB.",
     )  # fmt: skip
     max_connections: int = config(
-        INT, 2**31 - 1, Between(0),
+        INT, MAX_INT, Between(0),
         doc="The largest number of connections. Further ones are closed at once.",
     )  # fmt: skip
     max_connections_per_ip: int = config(
-        INT, 2**31 - 1, Between(0),
+        INT, MAX_INT, Between(0),
         doc="The largest number of connections from one address.",
     )  # fmt: skip
     connections_max_idle_ms: int = config(
@@ -280,7 +280,7 @@ class BrokerTable(ConsumerGroupTable):
         doc="How long a classic group without members waits for more members after the first one has joined.",
     )  # fmt: skip
     group_max_size: int = config(
-        INT, 2**31 - 1, Between(1),
+        INT, MAX_INT, Between(1),
         doc="How many members a classic group may have.",
     )  # fmt: skip
     offset_metadata_max_bytes: int = config(

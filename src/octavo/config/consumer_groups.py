@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from octavo.config.key import config
-from octavo.config.kinds import INT, LIST, STRING
+from octavo.config.kinds import INT, LIST, MAX_INT, STRING
 from octavo.config.ranges import AnyOf, Between, OneOf
-
-_MAX_INT = 2**31 - 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, init=False, repr=False, eq=False)  # made once, by `resolved`
@@ -48,7 +46,7 @@ class ConsumerGroupTable:
         doc="The largest consumer.assignment.interval.ms that a group may have.",
     )  # fmt: skip
     group_consumer_max_size: int = config(
-        INT, _MAX_INT, Between(1),
+        INT, MAX_INT, Between(1),
         doc="The largest number of members of a consumer group.",
     )  # fmt: skip
     group_consumer_assignors: tuple[str, ...] = config(

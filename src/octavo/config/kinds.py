@@ -14,6 +14,9 @@ Value = int | float | bool | str | tuple[str, ...] | None
 # What a caller may give: text as in a properties file, or the value itself.
 Given = str | int | float | bool | Sequence[str]
 
+# The largest values of INT and LONG.
+MAX_INT, MAX_LONG = 2**31 - 1, 2**63 - 1
+
 # The characters that Java's String.trim removes.
 _BLANKS = "".join(map(chr, range(0x21)))
 _INTEGER = re.compile(r"[+-]?\d+")

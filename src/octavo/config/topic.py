@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from octavo.config.key import Synonym, Unit, config
-from octavo.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG, STRING
+from octavo.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG, MAX_LONG, STRING
 from octavo.config.ranges import ANYTHING, AnyOf, Between, NotZero, OneOf, Replicas
 
-MAX_LONG = (1 << 63) - 1
 DAY_MS = 86_400_000
 
 

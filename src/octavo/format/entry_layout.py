@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import EncodingError
-from octavo.kernels.integers import INT32_MAX as INT32_MAX
-from octavo.kernels.integers import INT64_MAX as INT64_MAX
 from octavo.kernels.layout import big_endian
 
 if TYPE_CHECKING:

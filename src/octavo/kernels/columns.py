@@ -8,10 +8,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.layout import Column
 
 # Arrow's binary offsets are int32, so no column may hold more bytes than this.
-MAX_COLUMN_BYTES = 2**31 - 1
+MAX_COLUMN_BYTES = INT32_MAX
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

@@ -10,10 +10,12 @@ from enum import IntEnum, IntFlag
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from octavo.kernels.integers import INT32_MAX
+
 if TYPE_CHECKING:
     import numpy as np
 
-MAX_FILE_BYTES = 2**31 - 1  # positions in a log file are int32
+MAX_FILE_BYTES = INT32_MAX  # positions in a log file are int32
 
 
 def big_endian(fields: dict[str, str]) -> Struct:

@@ -11,10 +11,11 @@ from enum import IntEnum, IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.layout import BATCH
 
 SLOT_BYTES = 24  # the key's hash of 16 bytes, and an offset
-MAX_SLOTS = 2**31 - 1  # Kafka counts them in an int32
+MAX_SLOTS = INT32_MAX  # Kafka counts them in an int32
 
 # The state of a table, one int64 each. `latest_offset`: the table has the log's keys up to here. `marking`: how many
 # offsets, from `marks_from` on, are being marked. `marks`: how many have their final marks, which is 0 until

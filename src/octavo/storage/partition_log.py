@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from octavo.errors import KafkaStorageError, OffsetOutOfRangeError, PolicyViolationError
-from octavo.format.entry_layout import INT32_MAX
 from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.record import SpecialTimestamp
+from octavo.kernels.integers import INT32_MAX
 from octavo.storage.append.append import AppendResult, append
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 from octavo.storage.log import lookup, read, shorten

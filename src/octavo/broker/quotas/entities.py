@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from octavo.broker.errors import RequestError
 from octavo.format.protocol.error_codes import ErrorCode
+from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE = (
@@ -15,12 +16,12 @@ PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE = (
     "request_percentage",
 )
 _OF_CLIENTS = {  # the largest value of a whole number; None allows any number
-    PRODUCER_BYTE_RATE: 2**63 - 1,
-    CONSUMER_BYTE_RATE: 2**63 - 1,
+    PRODUCER_BYTE_RATE: INT64_MAX,
+    CONSUMER_BYTE_RATE: INT64_MAX,
     REQUEST_PERCENTAGE: None,
     "controller_mutation_rate": None,
 }
-_OF_ADDRESSES = {"connection_creation_rate": 2**31 - 1}
+_OF_ADDRESSES = {"connection_creation_rate": INT32_MAX}
 _ALMOST_WHOLE = 1e-6
 
 Entity = tuple[tuple[str, str | None], ...]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 
-_LONGEST_MS = 2**31 - 1  # what fits into a response
+from octavo.kernels.integers import INT32_MAX
+
+_LONGEST_MS = INT32_MAX  # what fits into a response
 
 
 class Rate:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from octavo.cli.dump_log.batch_line import batch_end, batch_start
 from octavo.cli.dump_log.log_file import DumpedLog
-from octavo.cli.dump_log.options import MAX_INT, Options
+from octavo.cli.dump_log.options import Options
 from octavo.cli.dump_log.single_batch import too_small
 from octavo.errors import CorruptionError, CorruptRecordError, OctavoError
 from octavo.format.batches.batch_row import BatchRow
 from octavo.format.batches.chunk_walk import Chunk, walk_chunks
 from octavo.format.names import BOOTSTRAP_CHECKPOINT, base_offset_of, snapshot_id_of
 from octavo.kernels import layout
+from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.layout import BATCH_ROW, Flaw, Stop
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def dump_log(file: JavaFile, options: Options, findings: DumpFindings) -> None:
             dump.run(min(max_bytes, log.size))
         except CorruptionError as error:
             raise error.at(path=str(file)) from None
-        if max_bytes == MAX_INT and dump.position < log.size:
+        if max_bytes == INT32_MAX and dump.position < log.size:
             print(f"Found {log.size - dump.position} invalid bytes at the end of {file.name}")
 
 

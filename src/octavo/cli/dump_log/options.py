@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from octavo.errors import CorruptionError, OctavoError
 from octavo.format.java.text import parse_integer
+from octavo.kernels.integers import INT32_MAX
 
 KAFKA_VERSION = "4.3.1"
-MAX_INT = 2**31 - 1
 STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
 
@@ -42,7 +42,7 @@ FLAGS = {
         Flag("print-data-log", "Print keys and payloads; any decoder implies it."),
         Flag("deep-iteration", "Print one line per record; --print-data-log implies it."),
         Flag("skip-record-metadata", "Print only keys and payloads: no offsets, sizes, control records."),
-        Flag("max-bytes", "Read this many bytes of each .log file.", Value.REQUIRED, str(MAX_INT)),
+        Flag("max-bytes", "Read this many bytes of each .log file.", Value.REQUIRED, str(INT32_MAX)),
         Flag("max-message-size", "The largest batch that an .index entry may point to.", Value.REQUIRED, str(5 << 20)),
         Flag("verify-index-only", "Check indexes against the log without printing them."),
         Flag("index-sanity-check", "Run only the check that a broker runs on an index when it starts."),

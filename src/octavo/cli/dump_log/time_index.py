@@ -15,7 +15,8 @@ from octavo.cli.dump_log.records import RecordReader
 from octavo.cli.dump_log.report import DumpFindings
 from octavo.cli.dump_log.single_batch import SingleBatch, batch_at, too_small
 from octavo.errors import CorruptionError
-from octavo.format.batches.walker import walk, walk_chunks
+from octavo.format.batches.chunk_walk import walk_chunks
+from octavo.format.batches.walker import walk
 from octavo.format.indexes.offset_index import OffsetIndex
 from octavo.format.indexes.time_index import TimeIndex
 from octavo.format.names import base_offset_of

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from octavo.errors import CorruptionError
-from octavo.format.batches.walker import Chunk
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.kernels.layout import MAX_FILE_BYTES
 from octavo.scanner.damage.resync import are_zeros
 from octavo.scanner.places.location import Location, read_fully

@@ -9,7 +9,7 @@ from octavo.cli.explain.locate import FileTail, tail_text
 from octavo.cli.explain.open_log import OpenLog
 from octavo.format.anatomy.meanings import attribute_flags, codec_text
 from octavo.format.batches.batch_summary import last_offsets
-from octavo.format.batches.walker import Chunk
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.kernels import layout
 from octavo.kernels.layout import Flaw, Stop
 

@@ -14,8 +14,8 @@ from octavo.config.table import parse_client
 from octavo.errors import ConfigError
 from octavo.format.compression import CODECS, Codec
 from octavo.format.compression.codec import codec_named
+from octavo.kernels.integers import INT32_MAX
 
-MAX_INT = 2**31 - 1
 MAX_IN_FLIGHT = 5  # requests of an idempotent producer
 _ALL = ("all", "-1")  # values of acks for all replicas
 
@@ -73,7 +73,7 @@ class ProducerConfig:
         doc="Which replicas must have a batch. There is only one, so all values mean the same.",
     )  # fmt: skip
     retries: int = config(
-        INT, MAX_INT, Between(0, MAX_INT),
+        INT, INT32_MAX, Between(0, INT32_MAX),
         doc="How often an append is tried again after an error that may be temporary.",
     )  # fmt: skip
     retry_backoff_ms: int = config(LONG, 100, Between(0), doc="How long to wait before the first retry.")
@@ -153,7 +153,7 @@ class ProducerConfig:
 
 
 def _least_delivery_timeout_ms(linger_ms: int, request_timeout_ms: int) -> int:
-    return min(min(linger_ms, MAX_INT) + request_timeout_ms, MAX_INT)
+    return min(min(linger_ms, INT32_MAX) + request_timeout_ms, INT32_MAX)
 
 
 PRODUCER_CONFIGS: Mapping[str, ConfigKey] = keys_of(ProducerConfig)

@@ -26,9 +26,9 @@ from octavo.errors import (
     ProducerFencedError,
     TransactionAbortedError,
 )
-from octavo.format.entry_layout import INT64_MAX
 from octavo.format.names import TopicPartition
 from octavo.kernels import append_record, murmur2
+from octavo.kernels.integers import INT64_MAX
 from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
 from octavo.system.shown import some

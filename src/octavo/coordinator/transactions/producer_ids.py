@@ -6,8 +6,8 @@ import json
 import threading
 
 from octavo.errors import CorruptionError, KafkaStorageError
-from octavo.format.entry_layout import INT64_MAX
 from octavo.format.names import PRODUCER_ID_STORE
+from octavo.kernels.integers import INT64_MAX
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.directory.log_roots import live
 from octavo.storage.files.small_file import replace_file

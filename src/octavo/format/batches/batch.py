@@ -19,6 +19,7 @@ from octavo.format.compression import Codec, compress
 from octavo.format.record import Record, TimestampType
 from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
+from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.layout import Code, Column, Flaw
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ def check_columns(columns: RecordColumns) -> None:
     if timestamps.min() < layout.NO_TIMESTAMP:
         row = int((timestamps < layout.NO_TIMESTAMP).argmax())
         raise EncodingError(f"offset {offsets[row]}: timestamp {timestamps[row]}, expected -1 or more")
-    if int(offsets[-1]) - int(offsets[0]) > 2**31 - 1:
+    if int(offsets[-1]) - int(offsets[0]) > INT32_MAX:
         raise EncodingError(f"offsets {offsets[0]} to {offsets[-1]}: a batch spans at most 2147483647")
 
 

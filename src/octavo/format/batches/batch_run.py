@@ -21,12 +21,12 @@ from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import Codec, compress
 from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
+from octavo.kernels.integers import INT64_MAX
 from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code
 
 # The size of a record apart from its key, value and headers: its length, attributes, two deltas, two lengths, a count.
 _RECORD_OVERHEAD = 5 + 1 + 10 + 5 + 5 + 5 + 5
 _HEADER_OVERHEAD = 5 + 5
-_LATEST = 2**63 - 1
 _BATCHES_AT_ONCE = 512
 _SLACK = 64  # the encoder needs room for the longest length before a record
 
@@ -38,7 +38,7 @@ class RunFacts:
     size: int = 0  # bytes
     records: int = 0
     largest_batch: int = 0  # bytes
-    min_timestamp: int = _LATEST
+    min_timestamp: int = INT64_MAX
     max_timestamp: int = layout.NO_TIMESTAMP
     codec: int = Codec.NONE
     has_null_keys: bool = False
@@ -136,7 +136,7 @@ class BatchEncoder:
         code, count, end = kernels.encode_runs(columns, order, stops, table, buffer, settings.batch_size, is_plain)
         _check(code)
         # The earliest of all runs, since they go to one topic, whose limits apply to each record.
-        earliest = int(columns.timestamp[: columns.rows].min(initial=_LATEST))
+        earliest = int(columns.timestamp[: columns.rows].min(initial=INT64_MAX))
         table, has_null_keys = table[:count], columns.key is None or columns.key.nulls > 0
         runs, first, start = [], 0, 0
         for stop, records in zip(stops.tolist(), np.diff(ends, prepend=0).tolist(), strict=True):

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError, CorruptRecordError
 from octavo.format.batches.batch_summary import BatchSummary, last_offsets, summarize
-from octavo.format.batches.walker import STOP_TEXTS, Chunk
-from octavo.format.entry_layout import INT32_MAX
+from octavo.format.batches.chunk_walk import Chunk
+from octavo.format.batches.walker import STOP_TEXTS
+from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.layout import Flaw
 
 BROKEN = int(Flaw.CRC_MISMATCH | Flaw.TOO_SHORT)

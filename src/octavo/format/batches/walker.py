@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
-from octavo.format.batches.chunk_walk import CHUNK_BYTES as CHUNK_BYTES
 from octavo.format.batches.chunk_walk import FIRST_TABLE_ROWS
-from octavo.format.batches.chunk_walk import Chunk as Chunk
-from octavo.format.batches.chunk_walk import walk_chunks as walk_chunks
 from octavo.kernels.layout import BATCH, Stop
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format.entry_layout import INT32_MAX, INT64_MAX, EntryLayout, Integers, integer_column
+from octavo.format.entry_layout import EntryLayout, Integers, integer_column
+from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import EncodingError
-from octavo.format.entry_layout import INT32_MAX, EntryLayout, Integers, integer_column
+from octavo.format.entry_layout import EntryLayout, Integers, integer_column
 from octavo.format.indexes.index import SparseIndex, relative_offset, relative_offsets
+from octavo.kernels.integers import INT32_MAX
 
 ENTRY = EntryLayout(relative_offset="int32", position="int32")
 

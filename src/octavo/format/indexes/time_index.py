@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format.entry_layout import INT64_MAX, EntryLayout, Integers, integer_column
+from octavo.format.entry_layout import EntryLayout, Integers, integer_column
 from octavo.format.indexes.index import SparseIndex, relative_offset, relative_offsets
+from octavo.kernels.integers import INT64_MAX
 from octavo.kernels.layout import NO_TIMESTAMP
 
 ENTRY = EntryLayout(timestamp="int64", relative_offset="int32")

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.entry_layout import INT32_MAX, EntryLayout
+from octavo.format.entry_layout import EntryLayout
 from octavo.format.names import FileKind
 from octavo.jobs.verify import severities
 from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.view import SegmentView
+from octavo.kernels.integers import INT32_MAX
 from octavo.scanner.places.location import Location, ReadableFile, read_fully
 
 _BLOCK_BYTES = 3 << 20  # a multiple of both entry sizes

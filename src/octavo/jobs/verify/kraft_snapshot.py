@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from octavo.format.batches.batch_summary import last_offsets
-from octavo.format.batches.walker import Chunk
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.names import KRaftSnapshot
 from octavo.jobs.verify.finding import FindingCollector, FindingKind
 from octavo.jobs.verify.records import RecordCheck

@@ -8,16 +8,15 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from octavo.format.batches.batch_summary import last_offsets
-from octavo.format.batches.walker import Chunk
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.jobs.verify import severities
 from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.view import LogPart, SegmentView, UnreadableRanges
+from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.layout import MAX_FILE_BYTES, Flaw, Stop
 from octavo.scanner.damage.resync import are_zeros, next_sound_position
 from octavo.scanner.places.location import ReadableFile
 from octavo.scanner.places.segment_log import walk_file
-
-_INT32_MAX = 2**31 - 1
 
 
 class _LastBatch(NamedTuple):
@@ -143,7 +142,7 @@ class LogCheck:
         """
         first, last, view = part.table["base_offset"], part.last_offsets, self._view
         # A wrapper has the offset of its last message; its first one is checked when the wrapper is decoded.
-        outside = (first < view.base_offset) | (last < first) | (last - view.base_offset > _INT32_MAX)
+        outside = (first < view.base_offset) | (last < first) | (last - view.base_offset > INT32_MAX)
         if view.next_base_offset is not None:
             outside |= last >= view.next_base_offset
         before = np.concatenate([[self.next_offset - 1], last[:-1]])
@@ -166,7 +165,7 @@ class LogCheck:
 
     def _outside(self, first: int, last: int) -> str:
         end = self._view.next_base_offset
-        expected = f"{self._view.base_offset} to {self._view.base_offset + _INT32_MAX if end is None else end - 1}"
+        expected = f"{self._view.base_offset} to {self._view.base_offset + INT32_MAX if end is None else end - 1}"
         return f"offsets {first} to {last}, expected some of the segment's, {expected}"
 
     def _check_tail(self, stop: Stop, position: int, untrimmed: bool) -> None:

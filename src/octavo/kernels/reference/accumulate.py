@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
-from octavo.kernels.integers import signed64
+from octavo.kernels.integers import INT32_MAX, signed64
 from octavo.kernels.layout import Refused
 from octavo.kernels.reference.columns import check_columns, value_at
 from octavo.kernels.reference.varint import write_varint, write_varlong
 
 COMPRESSION_RATE_ESTIMATION_FACTOR = np.float32(1.05)
-_INT32 = 2**31 - 1
 
 # The compiled kernel holds the GIL throughout, so threads take turns here too.
 _turn = threading.Lock()
@@ -52,7 +51,7 @@ def append_record(
         delta_ms = signed64(timestamp - base_timestamp) if count else 0
         record = _record(delta_ms, count, fields)
         estimated = _estimated_size(at - layout.BATCH_OVERHEAD, ratio)
-        if count and (write_limit <= estimated or write_limit < estimated + len(record) or count == _INT32):
+        if count and (write_limit <= estimated or write_limit < estimated + len(record) or count == INT32_MAX):
             return Refused.NO_ROOM
         if at + len(record) > len(batch):
             return Refused.SHORT_BUFFER
@@ -90,7 +89,7 @@ def _cut_one(columns: RecordColumns, row: int, end: int, batch: np.void, batch_s
     first, used, limit = row, 0, batch_size
     timestamps = columns.timestamp
     base_timestamp = int(timestamps[row])
-    while row < end and row - first < _INT32:
+    while row < end and row - first < INT32_MAX:
         fields = _fields(columns, row)
         size = len(_record(signed64(int(timestamps[row]) - base_timestamp), row - first, fields))
         if row == first:

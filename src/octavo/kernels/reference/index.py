@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.kernels.integers import signed64
+from octavo.kernels.integers import INT32_MAX, signed64
 from octavo.kernels.layout import INDEX_COUNTERS
 
 if TYPE_CHECKING:
@@ -62,4 +62,4 @@ def index_batches(
 
 
 def _fits(number: int) -> bool:
-    return 0 <= number < 1 << 31
+    return 0 <= number <= INT32_MAX

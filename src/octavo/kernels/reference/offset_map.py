@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.kernels.columns import RecordColumns
+from octavo.kernels.integers import signed32
 from octavo.kernels.layout import Code, Column, Outcome
 from octavo.kernels.offset_table import MAX_SLOTS, SLOT_BYTES, TABLE_STATE, KeyHash, OffsetTable
 from octavo.kernels.reference.columns import check_columns, value_at
@@ -120,8 +121,7 @@ class OffsetLookup:
                 yield (first + attempt) % slots
                 continue
             at = min(attempt, _LAST_PROBE)
-            number = int.from_bytes(digest[at : at + 4]) + attempt - at
-            number = (number + 2**31) % 2**32 - 2**31
+            number = signed32(int.from_bytes(digest[at : at + 4]) + attempt - at)
             yield 0 if number == -(2**31) else abs(number) % slots
 
 

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.kernels import layout
+from octavo.kernels.integers import INT32_MAX, signed32, signed64
 from octavo.kernels.producers import CACHED_BATCHES, NONE, ProducerArrays, Replayed
-
-_MAX_INT32 = 2**31 - 1
 
 
 def replay(
@@ -95,7 +94,7 @@ def _add_batch(producers: ProducerArrays, entry: np.void, batch: np.void) -> Rep
     if begins and producers.ongoing_count == len(producers.ongoing):
         return Replayed.FULL
     _set_epoch(entry, int(batch["producer_epoch"]))
-    last_offset = _wrapped(base_offset + delta, 64)
+    last_offset = signed64(base_offset + delta)
     cached = (last_offset, batch["max_timestamp"], _last_sequence(int(batch["base_sequence"]), delta), delta)
     entry["batches"][entry["next_batch"]] = cached
     entry["next_batch"] = (entry["next_batch"] + 1) % CACHED_BATCHES
@@ -143,17 +142,13 @@ def _complete(producers: ProducerArrays, producer_id: int, after_marker: int) ->
     others = ongoing[:count][ongoing["producer_id"][:count] != producer_id]
     ongoing[: len(others)] = others
     producers.ongoing_count = len(others)
-    return int(others[0]["first_offset"]) if len(others) else _wrapped(after_marker, 64)
+    return int(others[0]["first_offset"]) if len(others) else signed64(after_marker)
 
 
 def _last_sequence(base_sequence: int, last_offset_delta: int) -> int:
     """The last sequence as Kafka computes it, in 32 bits; see `octavo.format.sequence`."""
     if base_sequence == layout.NO_SEQUENCE:
         return layout.NO_SEQUENCE
-    if base_sequence > _wrapped(_MAX_INT32 - last_offset_delta, 32):
-        return _wrapped(last_offset_delta - (_MAX_INT32 - base_sequence) - 1, 32)
-    return _wrapped(base_sequence + last_offset_delta, 32)
-
-
-def _wrapped(number: int, bits: int) -> int:
-    return (number + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+    if base_sequence > signed32(INT32_MAX - last_offset_delta):
+        return signed32(last_offset_delta - (INT32_MAX - base_sequence) - 1)
+    return signed32(base_sequence + last_offset_delta)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from octavo.kernels import layout
+from octavo.kernels.integers import signed64
 from octavo.kernels.layout import Seek
 from octavo.kernels.reference.varint import BrokenVarintError, read_varint, read_varlong
 
@@ -71,8 +72,8 @@ def _seek_records(batch: memoryview, size: int, timestamp: int, start_offset: in
                 return broken
             delta, after = read_varlong(batch, at + 1, len(batch))
             offset_delta, _ = read_varint(batch, after, len(batch))
-            found = max_timestamp if attributes & layout.LOG_APPEND_TIME else _int64(base_timestamp + delta)
-            offset = _int64(base_offset + offset_delta)
+            found = max_timestamp if attributes & layout.LOG_APPEND_TIME else signed64(base_timestamp + delta)
+            offset = signed64(base_offset + offset_delta)
             if found >= timestamp and offset >= start_offset:
                 return Seek.FOUND, found, offset, epoch
             if length > len(batch) - at:
@@ -81,11 +82,6 @@ def _seek_records(batch: memoryview, size: int, timestamp: int, start_offset: in
     except BrokenVarintError:
         return broken
     return None
-
-
-def _int64(number: int) -> int:
-    """The number wrapped to 64 bits, as in Java."""
-    return (number + 2**63) % 2**64 - 2**63
 
 
 def find_batch(data: Buffer, target: int, by_timestamp: bool) -> tuple[int, int, int, int]:
@@ -103,7 +99,7 @@ def find_batch(data: Buffer, target: int, by_timestamp: bool) -> tuple[int, int,
         size += layout.LOG_OVERHEAD
         if magic != 2 or size < layout.BATCH_OVERHEAD:
             return Seek.DECODE, -1, position, 0
-        if (max_timestamp if by_timestamp else _int64(base_offset + last_offset_delta)) >= target:
+        if (max_timestamp if by_timestamp else signed64(base_offset + last_offset_delta)) >= target:
             return Seek.FOUND, base_offset, position, size
         position += size
     return Seek.MORE, -1, position, 0

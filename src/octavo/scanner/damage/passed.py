@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.sound import unreadable
-from octavo.format.batches.walker import STOP_TEXTS, Chunk
+from octavo.format.batches.walker import STOP_TEXTS
 from octavo.scanner.damage.salvage import Gap
 from octavo.scanner.findings import Note
 from octavo.scanner.places.location import Location

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.sound import BROKEN, broken
-from octavo.format.batches.walker import Chunk
 from octavo.kernels.layout import Stop
 from octavo.scanner.damage.resync import next_sound_position
 from octavo.scanner.places.location import ReadableFile

@@ -6,9 +6,9 @@ import numpy as np
 
 from octavo.errors import CorruptionError
 from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.sound import unreadable
-from octavo.format.batches.walker import Chunk
 from octavo.kernels.layout import CONTROL, Column
 from octavo.scanner.damage.passed import PassedDamage, not_read
 from octavo.scanner.damage.salvage import walk_past

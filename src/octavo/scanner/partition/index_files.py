@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from octavo.format.entry_layout import INT32_MAX
 from octavo.format.indexes.offset_index import OffsetIndex
 from octavo.format.indexes.time_index import TimeIndex
 from octavo.format.names import FileKind
+from octavo.kernels.integers import INT32_MAX
 from octavo.scanner.places.location import Location, ReadableFile, read_fully
 from octavo.scanner.places.segment_log import batch_at
 

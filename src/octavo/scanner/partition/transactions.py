@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
 from octavo.format.batches.batch_summary import last_offsets
-from octavo.format.batches.walker import Chunk
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.indexes import txn_index
 from octavo.format.indexes.txn_index import AbortedTxn, TxnIndex
 from octavo.format.names import FileKind

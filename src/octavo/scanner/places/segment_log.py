@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.errors import CorruptionError
 from octavo.format.batches.batch_summary import last_offset
+from octavo.format.batches.chunk_walk import CHUNK_BYTES, Chunk, walk_chunks
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.sound import broken
-from octavo.format.batches.walker import CHUNK_BYTES, Chunk, walk, walk_chunks
+from octavo.format.batches.walker import walk
 from octavo.kernels.layout import CODEC_MASK, LOG_OVERHEAD, MIN_MESSAGE_SIZE, SIZE_POSITION, Column
 from octavo.scanner.places.location import ReadableFile, read_fully
 

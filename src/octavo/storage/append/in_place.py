@@ -13,13 +13,13 @@ from octavo.format.batches.batch_summary import BatchSummary
 from octavo.format.compression import Codec
 from octavo.format.record import TimestampType
 from octavo.kernels import layout
+from octavo.kernels.integers import INT64_MAX
 from octavo.kernels.layout import Column
 from octavo.storage.append.append_info import AppendInfo
 from octavo.storage.append.assignment import Assignment, WritableBatches
 from octavo.storage.append.record_checks import check_records
 from octavo.storage.append.record_reader import read_batch
 
-_NO_LIMIT = 2**63 - 1
 # The columns to read: (are record offsets needed, are keys needed) → columns.
 _COLUMNS = {
     (False, False): Column.TIMESTAMP,
@@ -46,7 +46,7 @@ def headers_suffice(summary: BatchSummary, assignment: Assignment) -> bool:
     if settings.timestamp_type is TimestampType.LOG_APPEND_TIME:
         return True
     in_time = summary.max_timestamp - assignment.now_ms <= settings.timestamp_after_max_ms
-    return in_time and settings.timestamp_before_max_ms == _NO_LIMIT
+    return in_time and settings.timestamp_before_max_ms == INT64_MAX
 
 
 def check_in_place(

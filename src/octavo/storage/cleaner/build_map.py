@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.decoder import TARGET_BYTES, Decoder
 from octavo.format.batches.problems import problem_of
-from octavo.format.batches.walker import Chunk
 from octavo.kernels.layout import CODEC_MASK, CONTROL, Code, Column, Kind
 from octavo.kernels.offset_table import OffsetTable
 from octavo.storage.cleaner.offset_map import OffsetMap

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.format.batches.batch import frame_batch
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.decoder import TARGET_BYTES
 from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.problems import problem_of
-from octavo.format.batches.walker import Chunk
 from octavo.format.compression import compress
 from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code, Kind
 from octavo.kernels.offset_table import FILTER_STATE, Fate, FilterRun, OffsetTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from octavo.config import LogConfig
-from octavo.format.entry_layout import INT32_MAX
+from octavo.kernels.integers import INT32_MAX
 from octavo.storage.rewriting.source import SourceSegment
 
 

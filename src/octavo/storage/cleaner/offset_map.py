@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from octavo.config import BrokerConfig
 from octavo.errors import ConfigError
+from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.offset_table import MAX_SLOTS, SLOT_BYTES, TABLE_STATE, KeyHash, OffsetTable
 
-_MAX_BYTES = 2**31 - 1
 _MARKS_SHARE = 16  # the share of the map's memory (one sixteenth) that marks may take
 
 
@@ -28,7 +28,7 @@ class MapLimits:
     @classmethod
     def of(cls, config: BrokerConfig, secret: bytes, key_hash: KeyHash = KeyHash.SIPHASH) -> MapLimits:
         """One thread's share, when log.cleaner.threads divide the memory."""
-        share = min(config.log_cleaner_dedupe_buffer_size // config.log_cleaner_threads, _MAX_BYTES)
+        share = min(config.log_cleaner_dedupe_buffer_size // config.log_cleaner_threads, INT32_MAX)
         limits = cls(share, config.log_cleaner_io_buffer_load_factor, key_hash, secret)
         if share // SLOT_BYTES * limits.load_factor <= 1:
             raise ConfigError(

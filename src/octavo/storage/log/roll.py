@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol
 
 from octavo.config import LogConfig
 from octavo.errors import OctavoError
-from octavo.format.entry_layout import INT32_MAX
 from octavo.format.names import SegmentFile
+from octavo.kernels.integers import INT32_MAX
 from octavo.storage.log.flush import flush
 from octavo.storage.log.log import Log
 from octavo.storage.segment.segment_files import KINDS

@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeVar
 
 from octavo.config import LogConfig
 from octavo.errors import CorruptionError
-from octavo.format.entry_layout import INT64_MAX
 from octavo.format.indexes import txn_index
 from octavo.format.names import (
     LEADER_EPOCH_CHECKPOINT,
@@ -21,6 +20,7 @@ from octavo.format.names import (
     SegmentFile,
     Transient,
 )
+from octavo.kernels.integers import INT64_MAX
 from octavo.storage.environment import Environment
 from octavo.storage.log.epochs import LeaderEpochs
 from octavo.storage.log.log import LogParts

@@ -12,10 +12,10 @@ import numpy as np
 
 from octavo import kernels
 from octavo.errors import CorruptionError, CorruptRecordError
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.problems import crc_mismatch
 from octavo.format.batches.sound import flaw_of, unreadable
-from octavo.format.batches.walker import Chunk
 from octavo.format.names import FileKind, SegmentFile
 from octavo.kernels.layout import BATCH, Flaw, Stop
 from octavo.storage.segment.log_file import LogFile

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.marker_table import decode_markers
 from octavo.format.batches.sound import sound_part, up_to_marker
-from octavo.format.batches.walker import Chunk
-from octavo.format.entry_layout import INT32_MAX
 from octavo.format.indexes import offset_index, time_index
 from octavo.format.indexes.time_index import TimestampOffset, takes
+from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.layout import CONTROL, INDEX_COUNTERS, NO_TIMESTAMP
 from octavo.storage.segment.log_file import LogFile
 from octavo.system.filesystem import FileSystem

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from octavo.format.entry_layout import INT32_MAX
 from octavo.format.indexes import time_index
 from octavo.format.indexes.index import SparseIndex
 from octavo.format.indexes.offset_index import OffsetIndex, OffsetPosition
 from octavo.format.indexes.time_index import TimeIndex, TimestampOffset
+from octavo.kernels.integers import INT32_MAX
 from octavo.storage.files.open_files import OPEN_FILES
 from octavo.system.filesystem import FileSystem, MappedFile
 

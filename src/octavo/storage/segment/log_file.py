@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.format.batches.batch_summary import last_offsets
-from octavo.format.batches.walker import CHUNK_BYTES, Chunk, walk_chunks
+from octavo.format.batches.chunk_walk import CHUNK_BYTES, Chunk, walk_chunks
 from octavo.format.batches.zeros import zeros_end
 from octavo.format.indexes.offset_index import OffsetPosition
 from octavo.kernels.layout import (

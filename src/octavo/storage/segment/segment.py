@@ -19,10 +19,10 @@ from octavo import kernels
 from octavo.config import LogConfig
 from octavo.errors import OctavoError
 from octavo.format.batches.batch_summary import last_offset
-from octavo.format.entry_layout import INT32_MAX
 from octavo.format.indexes.offset_index import OffsetPosition
 from octavo.format.indexes.time_index import TimestampOffset
 from octavo.format.names import Transient
+from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.layout import INDEX_COUNTERS, NO_TIMESTAMP
 from octavo.storage.segment.index_file import OffsetIndexFile
 from octavo.storage.segment.log_file import BatchPlace, SearchBy

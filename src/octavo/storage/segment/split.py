@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from octavo.config import LogConfig
 from octavo.errors import CorruptionError, OctavoError
 from octavo.format.batches.batch_summary import last_offset, last_offsets
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.decoder import Decoder
-from octavo.format.batches.walker import Chunk
-from octavo.format.entry_layout import INT32_MAX
 from octavo.format.names import Transient
+from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.layout import CODEC_MASK, Column
 from octavo.storage.environment import Environment
 from octavo.storage.segment.segment import Segment

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from octavo import kernels
 from octavo.errors import StagedFileLostError
 from octavo.format.names import FileKind, SegmentFile
+from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.layout import MAGIC_POSITION
 from octavo.storage.log.roll import roll
 from octavo.storage.partition_log import PartitionLog
@@ -32,7 +33,7 @@ def is_adoptable(log: PartitionLog, path: Path, size: int, records: int) -> bool
     is_near = path.parent in (log.folder, log.folder.parent)  # in the same file system, so that renaming works
     is_large = config.segment_bytes <= 2 * size or (active.size == 0 and size >= _LEAST_BYTES)
     keeps_time = config.message_timestamp_type == "CreateTime"
-    return is_near and is_large and keeps_time and size <= config.segment_bytes and records < 2**31
+    return is_near and is_large and keeps_time and size <= config.segment_bytes and records <= INT32_MAX
 
 
 def adopt(log: PartitionLog, path: Path, leader_epoch: int) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import StagedFileLostError
+from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.sound import broken
-from octavo.format.batches.walker import Chunk, walk
+from octavo.format.batches.walker import walk
 from octavo.format.small_files.commit_store import PendingFile, PendingPart
 from octavo.kernels.layout import BATCH_OVERHEAD
 from octavo.storage.append.append import set_bytes
