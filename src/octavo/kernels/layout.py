@@ -72,6 +72,7 @@ MESSAGE_ATTRIBUTES_POSITION = 17
 MESSAGE_TIMESTAMP_POSITION = 18
 MIN_MESSAGE_SIZE = 14  # Kafka applies v0's minimum to v1 messages too
 MIN_RECORD_BYTES = 7  # length, attributes, two deltas, two lengths, header count: one byte each
+MAX_RECORD_GROWTH = 14  # of a record that compaction rewrites: nine bytes for a timestamp, the rest for its length
 MAX_RECORD_OVERHEAD = 21  # the longest length, attributes and two deltas, which Kafka adds for its upper bound
 
 CODEC_MASK = 0x07
@@ -83,6 +84,7 @@ DELETE_HORIZON = 0x40
 NO_TIMESTAMP = -1
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
+MAX_PRODUCER_EPOCH = 2**15 - 1
 NO_SEQUENCE = -1
 NO_LEADER_EPOCH = -1
 

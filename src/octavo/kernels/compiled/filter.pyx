@@ -15,7 +15,6 @@ checksums_prepare()
 
 cdef enum:
     AHEAD = 512  # about this many records are read and their slots fetched before the first of them is looked up
-    MOST_GROWTH = 14  # a rewritten record may take this many more bytes: nine for a timestamp, the rest for its length
     KEPT_ATTRIBUTES = 0x38  # LOG_APPEND_TIME | TRANSACTIONAL | CONTROL
 
 cdef enum BatchVerdict:
@@ -245,7 +244,7 @@ cdef int settle(const Table *map, const Source *source, Py_ssize_t i, Candidate 
     area_of(source, i, &start, &stop)
     needed = BATCH_OVERHEAD + stop - start
     if fate < 0:
-        needed += <int64_t>batch.count * MOST_GROWTH
+        needed += <int64_t>batch.count * MAX_RECORD_GROWTH
     needed = max(needed, <int64_t>batch.size)
     if state.batches >= target.rows or needed > target.room - state.end_position or needed > MAX_FILE_BYTES:
         return fail(problem, FULL, 0, 0)

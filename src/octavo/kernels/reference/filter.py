@@ -19,7 +19,6 @@ from octavo.kernels.reference.offset_map import OffsetLookup
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-_MOST_GROWTH = 14
 _KEPT_ATTRIBUTES = layout.LOG_APPEND_TIME | layout.TRANSACTIONAL | layout.CONTROL
 
 
@@ -125,7 +124,7 @@ def filter_batches(
             )
             if code != Code.DONE:
                 return code, row, position, found
-            needed += int(batch["count"]) * _MOST_GROWTH
+            needed += int(batch["count"]) * layout.MAX_RECORD_GROWTH
         needed = max(needed, int(batch["size"]))
         if run.batches >= len(run.table) or needed > len(run.out) - run.end_position or needed > layout.MAX_FILE_BYTES:
             return Code.FULL, row, 0, 0
@@ -196,7 +195,8 @@ def _settle(
     else:
         fate = Fate.REBUILT
         stays = columns.taken(np.array(judged.kept, np.intp))
-        _restamp(row, stays, has_horizon, int(run.state[1]) if needs_horizon else None)
+        horizon_ms = int(run.state[FILTER_STATE.index("delete_horizon_ms")])
+        _restamp(row, stays, has_horizon, horizon_ms if needs_horizon else None)
         encode_batches(stays, 0, row, run.out, at)  # type: ignore[arg-type]
     run.state[FILTER_STATE.index("end_position")] += int(row[0]["size"])
     run.state[FILTER_STATE.index("batches")] += 1

@@ -16,7 +16,7 @@ from octavo.kernels.reference.columns import check_columns, value_at
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _REPLACEMENT = "�".encode()
 
-_NUMBERS = 200  # more than the fixed words and the numbers of a line need
+_FIXED_BYTES = 200  # more than the fixed words and the numbers of a line need
 _EXPANSION = 3  # a byte that is not UTF-8 becomes the three bytes of U+FFFD
 
 
@@ -98,7 +98,7 @@ def _most_bytes(columns: RecordColumns, row: int, type_length: int, content: boo
     assert columns.header_offsets is not None and columns.header_key is not None
     first, last = int(columns.header_offsets[row]), int(columns.header_offsets[row + 1])
     names = int(columns.header_key.offsets[last]) - int(columns.header_key.offsets[first])
-    most = _NUMBERS + type_length + (last - first) + _EXPANSION * names
+    most = _FIXED_BYTES + type_length + (last - first) + _EXPANSION * names
     if content:
         held = (column for column in (columns.key, columns.value) if column is not None)
         most += _EXPANSION * sum(int(column.offsets[row + 1]) - int(column.offsets[row]) for column in held)

@@ -34,21 +34,21 @@ def build_map(
     dirty offset.
     """
     segments, first_dirty_offset = plan.dirty, plan.first_dirty_offset
-    table = plan.limits.table()
-    table.latest_offset = -1 if segments else first_dirty_offset - 1
+    offset_table = plan.limits.table()
+    offset_table.latest_offset = -1 if segments else first_dirty_offset - 1
     end_offset = segments[-1].end_offset if segments else first_dirty_offset
     if end_offset - first_dirty_offset <= plan.limits.most_marks:
-        table.mark_offsets(first_dirty_offset, end_offset)
-    events = _Mapper(table, transactions, first_dirty_offset).fill(plan, filesystem, on_bytes)
-    kernels.settle_marks(table)
-    return OffsetMap(table), events
+        offset_table.mark_offsets(first_dirty_offset, end_offset)
+    events = _Mapper(offset_table, transactions, first_dirty_offset).fill(plan, filesystem, on_bytes)
+    kernels.settle_marks(offset_table)
+    return OffsetMap(offset_table), events
 
 
 @dataclass(slots=True)
 class _Mapper:
     """Puts the keys of chunks into the table, in log order."""
 
-    table: OffsetTable
+    offset_table: OffsetTable
     transactions: CleanedTransactions
     first_dirty_offset: int
     _unpacker: Unpacker = field(default_factory=Unpacker)
@@ -65,7 +65,7 @@ class _Mapper:
                     events.append(transaction_events(chunk.data, chunk.table))
                     if not self.add(chunk, events[-1]):
                         return passed
-            self.table.latest_offset = segment.end_offset - 1
+            self.offset_table.latest_offset = segment.end_offset - 1
             if position == 0:
                 passed[segment.base_offset] = events
             position = 0
@@ -92,7 +92,7 @@ class _Mapper:
         return fits
 
     def _batches(self, data: memoryview, table: NDArray[np.void], skipped: NDArray[np.uint8]) -> bool:
-        code, _, position, found = kernels.map_batches(self.table, data, table, skipped, self.first_dirty_offset)
+        code, _, position, found = kernels.map_batches(self.offset_table, data, table, skipped, self.first_dirty_offset)
         if code not in (Code.DONE, Code.FULL):
             raise problem_of(code, position, found)
         return code == Code.DONE
@@ -103,7 +103,7 @@ class _Mapper:
         unpacked = self._unpacker.unpack(data, table, skipped != 0)
         rows = slice(0, unpacked.end)
         code, row, position, found = kernels.map_batches(
-            self.table,
+            self.offset_table,
             unpacked.data,
             table[rows],
             skipped[rows],
@@ -119,7 +119,7 @@ class _Mapper:
         """Add uncompressed messages. Each counts as a batch, so a full map ends after the last one that fitted."""
         done = 0
         for columns in self._decoder.decode(data, table):
-            rows = kernels.map_columns(self.table, columns, self.first_dirty_offset)
+            rows = kernels.map_columns(self.offset_table, columns, self.first_dirty_offset)
             done += rows
             if done:
                 self._note(table[done - 1 : done])
@@ -130,7 +130,7 @@ class _Mapper:
     def _wrapper(self, data: memoryview, table: NDArray[np.void]) -> bool:
         assert table[0]["attributes"] & CODEC_MASK, "read_chunks lets nothing unreadable through"
         columns = self._decoder.decode_one(data, table[0])
-        if kernels.map_columns(self.table, columns, self.first_dirty_offset) < columns.rows:
+        if kernels.map_columns(self.offset_table, columns, self.first_dirty_offset) < columns.rows:
             return False
         self._note(table)
         return True
@@ -138,4 +138,4 @@ class _Mapper:
     def _note(self, table: NDArray[np.void]) -> None:
         last_offset = int(last_offsets(table)[-1])
         if last_offset >= self.first_dirty_offset:
-            self.table.latest_offset = last_offset
+            self.offset_table.latest_offset = last_offset

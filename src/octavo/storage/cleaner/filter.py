@@ -19,12 +19,10 @@ from octavo.format.batches.decoder import TARGET_BYTES
 from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.problems import problem_of
 from octavo.format.compression import compress
-from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code, Kind
+from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, MAX_RECORD_GROWTH, Code, Kind
 from octavo.kernels.offset_table import FILTER_STATE, Fate, FilterRun, OffsetTable
 from octavo.storage.cleaner.legacy import LegacyFilter, Survivors
 from octavo.storage.cleaner.unpack import Unpacker
-
-_GROWTH = 14  # how many bytes a rewritten record may grow by
 
 
 class FilterCounts(NamedTuple):
@@ -39,7 +37,7 @@ class FilterCounts(NamedTuple):
 class ChunkFilter:
     """Filters the chunks of one cleaning with one map. Reuses its buffers; not thread-safe."""
 
-    table: OffsetTable
+    offset_table: OffsetTable
     now_ms: int
     delete_horizon_ms: int
     keeps_legacy_tombstones: bool = True  # in the segment being read
@@ -51,7 +49,7 @@ class ChunkFilter:
     def __post_init__(self) -> None:
         self._run = FilterRun.of(self.now_ms, self.delete_horizon_ms)
         self._rebuilt = FilterRun.of(self.now_ms, self.delete_horizon_ms)
-        self._legacy = LegacyFilter(self.table, self.delete_horizon_ms)
+        self._legacy = LegacyFilter(self.offset_table, self.delete_horizon_ms)
 
     def filter(self, chunk: Chunk, verdicts: NDArray[np.uint8]) -> Survivors:
         """What remains of a chunk after these verdicts on its batches; valid until the next chunk."""
@@ -82,7 +80,7 @@ class ChunkFilter:
     def _plain(self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> None:
         _make_room(self._run, table, int(table["size"].sum(dtype=np.int64)))
         fates = np.empty(len(table), np.uint8)
-        code, _, position, found = kernels.filter_batches(self.table, self._run, data, table, verdicts, fates)
+        code, _, position, found = kernels.filter_batches(self.offset_table, self._run, data, table, verdicts, fates)
         if code != Code.DONE:
             raise problem_of(code, position, found)
 
@@ -92,14 +90,14 @@ class ChunkFilter:
         Changed batches are compressed again at the codec's default level, as in Kafka.
         """
         foreseen = np.empty(len(table), np.int8)
-        kernels.foresee_fates(self.table, table, verdicts, foreseen)
+        kernels.foresee_fates(self.offset_table, table, verdicts, foreseen)
         unpacked = self._unpacker.unpack(data, table, foreseen >= 0)
         table, verdicts = table[: unpacked.end], verdicts[: unpacked.end]
         run, fates = self._rebuilt, np.empty(unpacked.end, np.uint8)
         _empty(run)
         _make_room(run, table, int(table["size"].sum(dtype=np.int64) + unpacked.ends[-1]))
         code, row, position, found = kernels.filter_batches(
-            self.table, run, data, table, verdicts, fates, unpacked.data, unpacked.starts, unpacked.ends
+            self.offset_table, run, data, table, verdicts, fates, unpacked.data, unpacked.starts, unpacked.ends
         )
         if code != Code.DONE:
             raise problem_of(code, position - int(unpacked.starts[row]), found, int(table[row]["position"]))
@@ -134,7 +132,7 @@ def _empty(run: FilterRun) -> None:
 def _make_room(run: FilterRun, table: NDArray[np.void], data_bytes: int) -> None:
     """Make room for what may remain of these batches, whose records take `data_bytes`."""
     records = int(np.maximum(table["count"], 0).sum(dtype=np.int64))
-    needed = data_bytes + len(table) * BATCH_OVERHEAD + records * _GROWTH
+    needed = data_bytes + len(table) * BATCH_OVERHEAD + records * MAX_RECORD_GROWTH
     _grow(run, run.end_position + needed, run.batches + len(table))
 
 

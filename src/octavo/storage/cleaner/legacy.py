@@ -51,7 +51,7 @@ class Survivors(NamedTuple):
 class LegacyFilter:
     """Filters messages with one map. Not thread-safe."""
 
-    table: OffsetTable
+    offset_table: OffsetTable
     delete_horizon_ms: int
     counts: tuple[int, int, int] = (0, 0, 0)  # records read, kept, without a key
     _decoder: Decoder = field(default_factory=lambda: Decoder(_COLUMNS))
@@ -113,9 +113,9 @@ class LegacyFilter:
         """The rows that remain."""
         rows, offsets = columns.rows, columns.offset[: columns.rows]
         found = np.empty(rows, np.int64)
-        kernels.find_offsets(self.table, columns, found)
+        kernels.find_offsets(self.offset_table, columns, found)
         has_key, is_tombstone = ~_is_null(columns.key, rows), _is_null(columns.value, rows)
-        beyond = offsets > self.table.latest_offset
+        beyond = offsets > self.offset_table.latest_offset
         kept = np.flatnonzero(beyond | (has_key & (offsets >= found) & (keeps_tombstones | ~is_tombstone)))
         read, stayed, keyless = self.counts
         self.counts = read + rows, stayed + len(kept), keyless + int(np.count_nonzero(~has_key & ~beyond))
