@@ -14,7 +14,7 @@ from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager
 from octavo.storage.staging.commit import CommitRequest, OnStep, commit
 from octavo.storage.staging.ledger import CommitLedger
-from octavo.storage.staging.sweep import SWEEP_INTERVAL_MS, all_folders, sweep_old, sweep_writer
+from octavo.storage.staging.sweep import SWEEP_INTERVAL_MS, all_folders, sweep_dead, sweep_writer
 from octavo.system.filesystem import LocalFileSystem
 
 LOCK_RETRY_SECONDS = 0.05
@@ -83,9 +83,8 @@ class Publisher:
     def _sweep(self, log_dir: LogManager, request: CommitRequest) -> None:
         filesystem, now_ms = log_dir.environment.filesystem, log_dir.environment.clock.time_ms()
         if now_ms - log_dir.commits.ledger.swept_ms >= SWEEP_INTERVAL_MS:
-            everywhere = all_folders(filesystem, self.roots)
-            sweep_writer(filesystem, everywhere, request.writer)
-            sweep_old(filesystem, everywhere, now_ms)
+            sweep_writer(filesystem, all_folders(filesystem, self.roots), request.writer)
+            sweep_dead(filesystem, self.roots, now_ms)
             log_dir.commits.ledger.note_sweep(now_ms)
         else:
             touched = sorted({part.topic_partition for part in request.staged} & log_dir.logs.keys())

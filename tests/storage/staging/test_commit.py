@@ -23,7 +23,7 @@ from octavo.storage.log_manager import LogManager
 from octavo.storage.publish import LOCK_RETRY_SECONDS
 from octavo.storage.staging.commit import CommitRequest, CommitStep
 from octavo.storage.staging.stage import StagedPart
-from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS, SWEEP_INTERVAL_MS, all_folders, sweep_old
+from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS, SWEEP_INTERVAL_MS, sweep_dead
 from octavo.system.filesystem import LocalFileSystem
 from octavo.system.scheduler import ManualScheduler
 from tests.storage.batches import batch
@@ -121,8 +121,7 @@ class VanishingFileSystem(LocalFileSystem):
 
 def test_what_goes_away_during_a_sweep_is_not_an_error(scene: Scene) -> None:
     scene.stage(batch_values(0))
-    folders = all_folders(scene.filesystem, [scene.root])
-    assert sweep_old(VanishingFileSystem(), folders, 1 << 60) == []
+    assert sweep_dead(VanishingFileSystem(), [scene.root], 1 << 60) == []
 
 
 def test_the_files_of_a_commit_that_was_decided_are_not_swept(scene: Scene) -> None:
@@ -146,10 +145,9 @@ def test_writers_do_not_sweep_the_files_of_others(scene: Scene) -> None:
     others = scene.stage(batch_values(7), writer="query 2")
     scene.publish(0, scene.stage(batch_values(0)))
     assert sorted(scene.staged_files()) == sorted(part.name for part in others)
-    folders = all_folders(scene.filesystem, [scene.root])
-    assert sweep_old(scene.filesystem, folders, scene.clock.time_ms()) == []
+    assert sweep_dead(scene.filesystem, [scene.root], scene.clock.time_ms()) == []
     now_ms = scene.filesystem.mtime_ms(scene.root / "t-0" / others[0].name)
-    assert len(sweep_old(scene.filesystem, folders, now_ms + STAGED_FILE_MAX_AGE_MS + 60_000)) == 2
+    assert len(sweep_dead(scene.filesystem, [scene.root], now_ms + STAGED_FILE_MAX_AGE_MS + 60_000)) == 2
     assert scene.staged_files() == []
 
 

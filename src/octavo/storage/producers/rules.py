@@ -15,12 +15,10 @@ from octavo.errors import (
     TransactionCoordinatorFencedError,
 )
 from octavo.format import sequence
-from octavo.kernels.layout import NO_PRODUCER_EPOCH, NO_SEQUENCE
+from octavo.kernels.layout import MAX_PRODUCER_EPOCH, NO_PRODUCER_EPOCH, NO_SEQUENCE
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.producers.entry import CachedBatch, ProducerStateEntry
 from octavo.storage.producers.transactions import CompletedTxn
-
-MAX_EPOCH = 2**15 - 1
 
 
 class DataBatch(NamedTuple):
@@ -89,9 +87,8 @@ class ProducerAppendInfo:
         self._check_epoch(batch.epoch, batch.base_offset)
         if self._origin is AppendOrigin.CLIENT:
             self._check_sequence(batch)
-        delta, updated = batch.last_offset_delta, self.updated
-        cached = CachedBatch(batch.last_sequence, batch.base_offset + delta, delta, batch.max_timestamp)
-        updated.add_batch(batch.epoch, cached)
+        self.follow(batch)
+        updated = self.updated
         if updated.current_txn_first_offset is not None and not batch.is_transactional:
             raise InvalidTxnStateError(
                 f"{self._at(batch.base_offset)} a batch outside any transaction, but one is ongoing since offset "
@@ -129,7 +126,7 @@ class ProducerAppendInfo:
             return
         # A marker whose answer was lost is written a second time (KAFKA-19999). There is no epoch after the largest
         # one: a transaction begun with it must end with it.
-        is_retry = self.updated.current_txn_first_offset is None or epoch == MAX_EPOCH
+        is_retry = self.updated.current_txn_first_offset is None or epoch == MAX_PRODUCER_EPOCH
         if not (transaction_version >= 2 and epoch == current and is_retry):
             raise self._invalid_epoch(epoch, offset, lowest)
 

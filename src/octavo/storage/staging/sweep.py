@@ -30,22 +30,15 @@ def sweep_writer(
     return _remove(filesystem, found)
 
 
-def sweep_old(
-    filesystem: FileSystem, folders: Iterable[Path], now_ms: int, *, keep: Collection[str] = ()
-) -> list[Path]:
-    """Remove staged files of any writer that are too old to belong to a live task, except those to keep."""
-    before = now_ms - STAGED_FILE_MAX_AGE_MS
-    staged = [path for path, _ in _staged(filesystem, folders) if path.name not in keep]
-    return _remove(filesystem, [path for path in staged if _is_before(filesystem, path, before)])
-
-
-def sweep_dead(filesystem: FileSystem, roots: Sequence[Path], now_ms: int, *, keep: Collection[str]) -> list[Path]:
-    """`sweep_old` in all folders, for an owner with nothing to commit; returns the removed files.
+def sweep_dead(filesystem: FileSystem, roots: Sequence[Path], now_ms: int, *, keep: Collection[str] = ()) -> list[Path]:
+    """Remove staged files of any writer that are too old to belong to a live task; returns the removed files.
 
     `keep` has the files of a commit that was decided but could not be completed yet, for example because a disk is
     missing.
     """
-    return sweep_old(filesystem, all_folders(filesystem, roots), now_ms, keep=keep)
+    before = now_ms - STAGED_FILE_MAX_AGE_MS
+    staged = [path for path, _ in _staged(filesystem, all_folders(filesystem, roots)) if path.name not in keep]
+    return _remove(filesystem, [path for path in staged if _is_before(filesystem, path, before)])
 
 
 def all_folders(filesystem: FileSystem, roots: Sequence[Path]) -> list[Path]:
