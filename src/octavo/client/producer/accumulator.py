@@ -10,8 +10,7 @@ import threading
 from collections.abc import Collection
 from functools import partial
 
-from octavo import kernels
-from octavo.client.producer.batch import ProducerBatch
+from octavo.client.producer.batch import ProducerBatch, Sent
 from octavo.client.producer.encode import upper_bound
 from octavo.client.producer.parts import ProducerParts
 from octavo.client.producer.queue import NO_BATCH, PartitionQueue, TopicQueues
@@ -21,9 +20,6 @@ from octavo.format.names import check_writable
 from octavo.kernels.layout import Refused
 from octavo.system.forks import FORKED
 from octavo.system.signals import Signal
-
-# Timestamp, key, value, encoded headers.
-Sent = tuple[int, bytes | None, bytes | None, bytes]
 
 
 class Accumulator:
@@ -74,19 +70,11 @@ class Accumulator:
             queue = queues.queue(queue.partition)
         queues.refresh()
         with queue.lock:
-            while True:
-                batch = queue.open
-                limits = batch.write_limit, batch.ratio, self._max_bytes
-                place = kernels.append_record(batch.data, *record, *limits)
-                if place >= 0:
-                    break
-                if place == Refused.SHORT_BUFFER:
-                    batch.data.extend(bytes(len(batch.data)))
-                elif place == Refused.TOO_LARGE:
+            while (place := (batch := queue.open).add(record, self._max_bytes)) < 0:
+                if place == Refused.TOO_LARGE:
                     raise self._too_large(record)
-                else:
-                    queue.close_open()
-                    queue.open = self._new_batch(queue, record)
+                queue.close_open()
+                queue.open = self._new_batch(queue, record)
         if queue.closed:
             self.drain(queue)
         return batch, place

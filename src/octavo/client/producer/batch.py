@@ -14,6 +14,8 @@ from octavo.system.signals import Signal
 _log = logging.getLogger(__name__)
 
 Callback = Callable[[], None]
+# A record's timestamp, key, value and encoded headers.
+Sent = tuple[int, bytes | None, bytes | None, bytes]
 
 # How long to wait for a batch before pushing it into the log again.
 _HURRY_SECONDS = 0.1
@@ -110,6 +112,13 @@ class ProducerBatch:
     def is_settled(self) -> bool:
         """Whether it is finished: done, or replaced by its parts."""
         return self.is_done or self.parts is not None
+
+    def add(self, record: Sent, max_bytes: int) -> int:
+        """Add a record, and enlarge the buffer for it if necessary; returns its place, or why it was `Refused`."""
+        limits = self.write_limit, self.ratio, max_bytes
+        while (place := kernels.append_record(self.data, *record, *limits)) == layout.Refused.SHORT_BUFFER:
+            self.data.extend(bytes(len(self.data)))
+        return place
 
     def close(self) -> None:
         kernels.close_batch(self.data)

@@ -91,8 +91,13 @@ def route_rows(
     return RoutedRows(found.tolist(), order, np.cumsum(counts[found]))
 
 
+def partition_for_key(key: bytes, partitions: int) -> int:
+    """The partition of a key."""
+    return (kernels.murmur2(key) & _POSITIVE) % partitions
+
+
 def partitions_for_keys(keys: BinaryColumn, rows: int, partitions: int) -> NDArray[np.int32]:
-    """The partition of each key in a column, including empty keys; the numbers for null keys mean nothing."""
+    """`partition_for_key` for each key in a column, including empty keys; the numbers for null keys mean nothing."""
     hashes = np.empty(rows, np.int32)
     kernels.murmur2_column(keys.offsets, keys.data.data, hashes)
     return (hashes & np.int32(_POSITIVE)) % np.int32(partitions)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from octavo.client.producer.config import ProducerConfig
 from octavo.client.producer.queue import PartitionQueue
-from octavo.coordinator.transactions.metadata import MAX_EPOCH
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.errors import IllegalStateError
 from octavo.format.batches.batch import Origin
 from octavo.format.compression import Codec
-from octavo.kernels.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
+from octavo.kernels.layout import MAX_PRODUCER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager
 
@@ -54,7 +53,7 @@ class ProducerIdentity:
             return
         producer_id, epoch = self.current
         with self._lock:
-            more = epoch < MAX_EPOCH - 1
+            more = epoch < MAX_PRODUCER_EPOCH - 1
             self._current = (producer_id, epoch + 1) if more else (self._ids.allocate(), 0)
 
     def become(self, producer_id: int, epoch: int) -> None:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Self
 
-from octavo.client.producer.accumulator import Accumulator, Sent
-from octavo.client.producer.batch import ProducerBatch
+from octavo.client.producer.accumulator import Accumulator
+from octavo.client.producer.batch import ProducerBatch, Sent
 from octavo.client.producer.config import ProducerConfig
 from octavo.client.producer.encode import NO_HEADERS, Headers, as_bytes, encode_headers
 from octavo.client.producer.future import RecordFuture
+from octavo.client.producer.partitioner import partition_for_key
 from octavo.client.producer.parts import ProducerIdentity, ProducerParts
 from octavo.client.producer.queue import PartitionQueue, TopicQueues
 from octavo.client.producer.sender import Sender
@@ -27,7 +28,7 @@ from octavo.errors import (
     TransactionAbortedError,
 )
 from octavo.format.names import TopicPartition
-from octavo.kernels import append_record, murmur2
+from octavo.kernels import append_record
 from octavo.kernels.integers import INT64_MAX
 from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
@@ -132,7 +133,7 @@ class Producer:
         if partition is not None:
             queue = queues.queue(partition)
         elif name is not None and not self._ignores_keys:
-            queue = queues.queues[(murmur2(name) & 0x7FFFFFFF) % len(queues.queues)]
+            queue = queues.queues[partition_for_key(name, len(queues.queues))]
         elif len(queues.queues) > 1:
             return self._send_sticky(queues, (timestamp, name, content, encoded_headers))
         else:

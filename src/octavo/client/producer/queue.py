@@ -17,6 +17,7 @@ from octavo.client.producer.partitioner import StickyPartition
 from octavo.errors import TopicExistsError, UnknownTopicOrPartitionError, did_you_mean
 from octavo.format import sequence
 from octavo.format.names import TopicPartition
+from octavo.kernels.layout import BATCH_OVERHEAD
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.system.signals import Signal
@@ -24,7 +25,7 @@ from octavo.system.signals import Signal
 AUTO_CREATE = "auto.create.topics.enable"
 
 # Stands for "no open batch": nothing can be added to it.
-NO_BATCH = ProducerBatch("", -1, 61, 0.0, 0, lambda: None, Signal())
+NO_BATCH = ProducerBatch("", -1, BATCH_OVERHEAD, 0.0, 0, lambda: None, Signal())
 NO_BATCH.close()
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from octavo import kernels
-from octavo.client.producer.batch import ProducerBatch
+from octavo.client.producer.batch import ProducerBatch, Sent
 from octavo.client.producer.encode import encode_batch, encode_headers, upper_bound
 from octavo.client.producer.parts import ProducerParts
 from octavo.client.producer.queue import PartitionQueue
@@ -24,7 +23,7 @@ from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.row_columns import to_records
 from octavo.format.compression import Codec
 from octavo.kernels import layout
-from octavo.kernels.layout import BATCH_OVERHEAD, Refused
+from octavo.kernels.layout import BATCH_OVERHEAD
 
 
 class Sender:
@@ -133,29 +132,22 @@ def _split_batch(batch: ProducerBatch, batch_size: int, ratio: float) -> list[tu
     size = batch.filled
     limit = batch_size if size > batch_size else size // 2
     parts: list[tuple[int, ProducerBatch]] = []
-    for place, (timestamp, key, value, headers) in enumerate(_records(batch, size)):
-        if parts and _append(parts[-1][1], timestamp, key, value, headers):
+    for place, record in enumerate(_records(batch, size)):
+        if parts and parts[-1][1].add(record, layout.MAX_FILE_BYTES) >= 0:
             continue
-        write_limit = max(limit, upper_bound(key, value, headers))
+        write_limit = max(limit, upper_bound(*record[1:]))
         part = ProducerBatch(
             batch.topic, batch.partition, write_limit, ratio, batch.created_ms, batch.push, batch.completed
         )
-        _append(part, timestamp, key, value, headers)
+        part.add(record, layout.MAX_FILE_BYTES)
         parts.append((place, part))
     for _, part in parts:
         part.close()
     return parts
 
 
-def _append(batch: ProducerBatch, timestamp: int, key: bytes | None, value: bytes | None, headers: bytes) -> bool:
-    record = timestamp, key, value, headers, batch.write_limit, batch.ratio, layout.MAX_FILE_BYTES
-    while (place := kernels.append_record(batch.data, *record)) == Refused.SHORT_BUFFER:
-        batch.data.extend(bytes(len(batch.data)))
-    return place >= 0
-
-
-def _records(batch: ProducerBatch, size: int) -> list[tuple[int, bytes | None, bytes | None, bytes]]:
-    """Timestamp, key, value and encoded headers of each record in the batch, which is not compressed yet."""
+def _records(batch: ProducerBatch, size: int) -> list[Sent]:
+    """The records of the batch, which is not compressed yet."""
     fields = layout.BATCH_HEADER.unpack_from(batch.data)
     header = BatchHeader(
         base_offset=0,

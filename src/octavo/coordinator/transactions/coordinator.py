@@ -23,6 +23,7 @@ from octavo.format.batches.control import ControlType, EndTransactionMarker
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.storage.log_manager import LogManager
+from octavo.storage.partition_log import PartitionLog
 
 _log = logging.getLogger(__name__)
 
@@ -132,11 +133,11 @@ class TransactionCoordinator:
             self._ready(transactional_id)
 
     def write_marker(
-        self, topic_partition: TopicPartition, by: Identity, *, commit: bool, coordinator_epoch: int, version: int
+        self, log: PartitionLog, by: Identity, *, commit: bool, coordinator_epoch: int, version: int
     ) -> None:
         """End a transaction in a partition, as an administrator or another coordinator decides (WriteTxnMarkers)."""
         kind = ControlType.COMMIT if commit else ControlType.ABORT
-        self.states.write_marker(topic_partition, EndTransactionMarker(kind, coordinator_epoch), by, version)
+        self.states.markers.append(log, EndTransactionMarker(kind, coordinator_epoch), by, version)
 
     def describe(self, transactional_id: str) -> TransactionMetadata | ErrorCode:
         """The state of an id (DescribeTransactions)."""

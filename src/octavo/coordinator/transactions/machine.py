@@ -10,17 +10,11 @@ from collections.abc import Callable, Set
 from dataclasses import replace
 from typing import NamedTuple
 
-from octavo.coordinator.transactions.metadata import (
-    MAX_EPOCH,
-    VERSION_1,
-    VERSION_2,
-    TransactionMetadata,
-    is_exhausted,
-)
+from octavo.coordinator.transactions.metadata import VERSION_1, VERSION_2, TransactionMetadata, is_exhausted
 from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
-from octavo.kernels.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP
+from octavo.kernels.layout import MAX_PRODUCER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP
 
 Outcome = TransactionMetadata | ErrorCode
 NewId = Callable[[], int]
@@ -116,7 +110,8 @@ def end_v1(known: TransactionMetadata, by: Identity, *, commit: bool, supplies: 
 
 def end_v2(known: TransactionMetadata, by: Identity, *, commit: bool, supplies: Supplies) -> Outcome:
     """EndTxn from version 5 on: every end begins a new epoch, so a request that is sent again can be recognized."""
-    is_overflow = known.previous_producer_id == by.producer_id and by.epoch == MAX_EPOCH - 1 and known.epoch == 0
+    was_exhausted = known.previous_producer_id == by.producer_id and by.epoch == MAX_PRODUCER_EPOCH - 1
+    is_overflow = was_exhausted and known.epoch == 0
     is_retry = is_overflow or known.epoch == by.epoch + 1
     if known.producer_id != by.producer_id and not is_overflow:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
@@ -144,7 +139,7 @@ def decide(known: TransactionMetadata, *, commit: bool, supplies: Supplies) -> T
     """Decide how the transaction ends, in the next epoch. The last epoch of a producer id is only used for this."""
     return replace(
         _moved(known, _prepared(commit=commit), supplies.now_ms),
-        epoch=min(known.epoch + 1, MAX_EPOCH),
+        epoch=min(known.epoch + 1, MAX_PRODUCER_EPOCH),
         last_epoch=known.epoch,
         next_producer_id=supplies.new_id() if known.is_exhausted else NO_PRODUCER_ID,
         version=VERSION_2,
@@ -157,9 +152,8 @@ def complete(prepared: TransactionMetadata, supplies: Supplies) -> TransactionMe
     done = replace(_moved(prepared, status, supplies.now_ms), partitions=frozenset(), next_producer_id=NO_PRODUCER_ID)
     if prepared.next_producer_id != NO_PRODUCER_ID:
         return replace(done, producer_id=prepared.next_producer_id, epoch=0)
-    if (
-        prepared.epoch == MAX_EPOCH
-    ):  # decided by an earlier version of Octavo, which did not choose the next id until here
+    if prepared.epoch == MAX_PRODUCER_EPOCH:
+        # It was decided by an earlier version of Octavo, which did not choose the next id until here.
         return replace(done, producer_id=supplies.new_id(), epoch=0)
     return done
 

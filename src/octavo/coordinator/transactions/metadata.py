@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
-from octavo.kernels.layout import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP
+from octavo.kernels.layout import MAX_PRODUCER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP
 
-MAX_EPOCH = 2**15 - 1
 # The versions of the protocol that clients use. From version 2 on every end of a transaction begins a new epoch.
 VERSION_1 = 0  # Kafka's number for it in records and markers
 VERSION_2 = 2
@@ -70,4 +69,4 @@ class TransactionMetadata:
 
 
 def is_exhausted(epoch: int) -> bool:
-    return epoch >= MAX_EPOCH - 1
+    return epoch >= MAX_PRODUCER_EPOCH - 1

@@ -8,12 +8,11 @@ from dataclasses import replace
 
 from octavo.coordinator.transactions import machine
 from octavo.coordinator.transactions.log import TransactionLog
-from octavo.coordinator.transactions.machine import Identity, Supplies
+from octavo.coordinator.transactions.machine import Supplies
 from octavo.coordinator.transactions.markers import Markers
 from octavo.coordinator.transactions.metadata import TransactionMetadata
 from octavo.coordinator.transactions.producer_ids import ProducerIds
-from octavo.errors import TransactionIncompleteError, UnknownTopicOrPartitionError
-from octavo.format.batches.control import EndTransactionMarker
+from octavo.errors import TransactionIncompleteError
 from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
 from octavo.kernels.layout import NO_PRODUCER_EPOCH
@@ -28,7 +27,7 @@ class TransactionStates:
     def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds) -> None:
         self._clock = log_manager.environment.clock
         self._log = log
-        self._markers = Markers(log_manager)
+        self.markers = Markers(log_manager)
         self._ids = ids
         self._known: dict[str, TransactionMetadata] = {}
         self._unread = set(log.partitions())
@@ -55,7 +54,7 @@ class TransactionStates:
         if known is None and self._unread:
             partition = self._log.partition_of(transactional_id)
             if partition in self._unread:
-                self._read(partition, self._markers.open_producers())
+                self._read(partition, self.markers.open_producers())
                 known = self._known.get(transactional_id)
         return known
 
@@ -76,7 +75,7 @@ class TransactionStates:
 
     def read_all(self) -> None:
         """Read what is unread. If a partition cannot be read, that is logged, and only its own ids cannot be used."""
-        open_producers = self._markers.open_producers() if self._unread else set()
+        open_producers = self.markers.open_producers() if self._unread else set()
         for partition in sorted(self._unread):
             try:
                 self._read(partition, open_producers)
@@ -95,15 +94,6 @@ class TransactionStates:
             problem = f"its transaction is decided and will be {decision}, but cannot be completed now: {error}"
             raise TransactionIncompleteError(f"transactional id {known.transactional_id}: {problem}") from error
 
-    def write_marker(
-        self, topic_partition: TopicPartition, marker: EndTransactionMarker, by: Identity, version: int
-    ) -> None:
-        """Write a marker that somebody else decided."""
-        log = self._markers.log(topic_partition)
-        if log is None:
-            raise UnknownTopicOrPartitionError(f"there is no partition {topic_partition}")
-        self._markers.append(log, marker, by, version)
-
     def adopt(self, known: TransactionMetadata) -> None:
         """Give an id the transaction that is open in partitions although the transaction log does not have it.
 
@@ -117,7 +107,7 @@ class TransactionStates:
         """The id with the latest epoch that any partition has seen, and all partitions that have its transaction
         open."""
         epoch, open_in = known.epoch, set(known.partitions)
-        for topic_partition, entry in self._markers.entries(known.producer_id):
+        for topic_partition, entry in self.markers.entries(known.producer_id):
             epoch = max(epoch, entry.epoch)
             if entry.current_txn_first_offset is not None:
                 open_in.add(topic_partition)
@@ -139,7 +129,7 @@ class TransactionStates:
         failure: Exception | None = None
         for topic_partition in sorted(prepared.partitions):
             try:
-                self._markers.write(prepared, topic_partition, coordinator_epoch)
+                self.markers.write(prepared, topic_partition, coordinator_epoch)
             except Exception as error:
                 failure = failure or error
             else:

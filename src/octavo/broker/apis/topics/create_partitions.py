@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-from octavo.broker.apis.topics.create_topics import MOST_PARTITIONS
+from octavo.broker.apis.topics.create_topics import MOST_PARTITIONS, named_once
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
@@ -16,19 +14,13 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 def handle(request: Request, context: Context) -> Answer:
     body = request.body
-    asked = Counter(row["name"] for row in body["topics"])
-    twice = [{"name": name, **error_fields(_TWICE)} for name, count in asked.items() if count > 1]
-    once = [row for row in body["topics"] if asked[row["name"]] == 1]
+    once, refused = named_once(body["topics"])
 
     def make() -> Row:
-        return {
-            "results": [*twice, *(_grow(request, context, row, validate_only=body["validateOnly"]) for row in once)]
-        }
+        grown = [_grow(request, context, row, validate_only=body["validateOnly"]) for row in once]
+        return {"results": refused + grown}
 
     return Later(make)
-
-
-_TWICE = RequestError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 
 
 def _grow(request: Request, context: Context, row: Row, *, validate_only: bool) -> Row:

@@ -20,17 +20,21 @@ _BAD_FACTOR = "Replication factor must be larger than 0, or -1 to use the defaul
 
 def handle(request: Request, context: Context) -> Answer:
     body = request.body
-    asked = Counter(row["name"] for row in body["topics"])
-    once = [row for row in body["topics"] if asked[row["name"]] == 1]
+    once, refused = named_once(body["topics"])
 
     def make() -> Row:
-        rows = [{"name": name, **error_fields(_TWICE)} for name, count in asked.items() if count > 1]
-        return {"topics": rows + [_create(request, context, row, validate_only=body["validateOnly"]) for row in once]}
+        made = [_create(request, context, row, validate_only=body["validateOnly"]) for row in once]
+        return {"topics": refused + made}
 
     return Later(make)
 
 
-_TWICE = RequestError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+def named_once(topics: list[Row]) -> tuple[list[Row], list[Row]]:
+    """The rows whose topic is named only once, and the answers to the others: one per name."""
+    asked = Counter(row["name"] for row in topics)
+    error = error_fields(RequestError(ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
+    refused = [{"name": name, **error} for name, count in asked.items() if count > 1]
+    return [row for row in topics if asked[row["name"]] == 1], refused
 
 
 def _create(request: Request, context: Context, row: Row, *, validate_only: bool) -> Row:

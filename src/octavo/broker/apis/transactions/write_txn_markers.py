@@ -9,7 +9,6 @@ from octavo.broker.security.acls import Operation
 from octavo.coordinator.transactions.machine import Identity
 from octavo.errors import EncodingError, OctavoError
 from octavo.format.messages.schema import Row
-from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 
 
@@ -42,9 +41,8 @@ def _written(context: Context, marker: Row, topic: str, number: int, refusal: Re
     try:
         if refusal is not None:
             raise refusal
-        context.catalog.named(topic).log(number)
         context.transactions.write_marker(
-            TopicPartition(topic, number),
+            context.catalog.named(topic).log(number),
             Identity(marker["producerId"], marker["producerEpoch"]),
             commit=marker["transactionResult"],
             coordinator_epoch=marker["coordinatorEpoch"],
