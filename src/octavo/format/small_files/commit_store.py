@@ -3,7 +3,6 @@ pending."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -11,6 +10,7 @@ from octavo.errors import CorruptionError
 from octavo.format import kafka_uuid
 from octavo.format.java.text import shortened
 from octavo.format.names import StagedFile, TopicPartition, topic_problem
+from octavo.format.small_files.json_object import decode_object, encode_object
 from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 VERSION = 0
@@ -115,17 +115,12 @@ def encode(store: CommitStore) -> bytes:
             "topics": topics,
             "parts": parts,
         }
-    return (json.dumps(content, indent=1) + "\n").encode("utf-8")
+    return encode_object(content)
 
 
 def decode(data: bytes) -> CommitStore:
     """Decode the file's bytes."""
-    try:
-        content = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise CorruptionError(f"expected a JSON object, found something that is not JSON: {error}") from None
-    if not isinstance(content, dict) or content.get("version") != VERSION:
-        raise CorruptionError(f"expected a JSON object of version {VERSION}")
+    content = decode_object(data, VERSION)
     done = {writer: _number(batch_id) for writer, batch_id in _of(dict, content.get("done")).items()}
     pending = content.get("pending")
     return CommitStore(done, None if pending is None else _pending(pending), _number(content.get("sweptMs")))

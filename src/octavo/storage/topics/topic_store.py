@@ -5,7 +5,6 @@ It holds ids, configs, the total number of partitions of each topic across all d
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,6 +13,7 @@ from pathlib import Path
 from octavo.errors import CorruptionError
 from octavo.format import kafka_uuid
 from octavo.format.names import TOPIC_STORE, topic_problem
+from octavo.format.small_files.json_object import decode_object, encode_object
 from octavo.kernels.integers import INT32_MAX
 from octavo.storage.files.small_file import replace_file
 from octavo.system.filesystem import FilesToRead, FileSystem
@@ -75,12 +75,7 @@ def write_topics(filesystem: FileSystem, root: Path, topics: Mapping[str, Stored
 
 def decode(data: bytes) -> dict[str, StoredTopic]:
     """Decode the topics from the file's bytes."""
-    try:
-        content = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise CorruptionError(f"expected a JSON object, found something that is not JSON: {error}") from None
-    if not isinstance(content, dict) or content.get("version") != VERSION:
-        raise CorruptionError(f"expected a JSON object of version {VERSION}")
+    content = decode_object(data, VERSION)
     topics = content.get("topics")
     if not isinstance(topics, dict):
         raise CorruptionError('expected an object under "topics"')
@@ -90,7 +85,7 @@ def decode(data: bytes) -> dict[str, StoredTopic]:
 def encode(topics: Mapping[str, StoredTopic]) -> bytes:
     """Encode the topics, in order, as the file's bytes."""
     rows = {name: _fields(topic) for name, topic in sorted(topics.items())}
-    return (json.dumps({"version": VERSION, "topics": rows}, indent=1) + "\n").encode("utf-8")
+    return encode_object({"version": VERSION, "topics": rows})
 
 
 def _fields(topic: StoredTopic) -> dict[str, object]:
