@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from octavo.format.messages.consumer_protocol import encode_assignment, encode_subscription
+from octavo.format.messages.consumer_protocol import encode_assignment
 from octavo.format.messages.schema import Row
+from tests.format.messages.encoded import encode_subscription
 
 SUBSCRIPTION = encode_subscription(0, {"topics": ["t"], "userData": None})
 ASSIGNMENT = encode_assignment(0, {"assignedPartitions": [{"topic": "t", "partitions": [0, 1]}], "userData": None})

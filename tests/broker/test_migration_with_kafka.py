@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from octavo.format.messages.consumer_protocol import encode_assignment, encode_subscription
+from octavo.format.messages.consumer_protocol import encode_assignment
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from tests.broker.group_twin import Group, GroupTwin
+from tests.format.messages.encoded import encode_subscription
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 

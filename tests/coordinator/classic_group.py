@@ -10,8 +10,8 @@ from octavo.coordinator.effects import CancelTimer, Moment, Reply, SetTimer, Wri
 from octavo.coordinator.groups.classic import expiry, sessions, sync
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicOutcome
 from octavo.coordinator.groups.classic.join import Caller, JoinRequest, join
-from octavo.format.messages.consumer_protocol import encode_subscription
 from octavo.format.messages.schema import Row
+from tests.format.messages.encoded import encode_subscription
 
 WALL_MS = 1_000_000
 

@@ -11,7 +11,6 @@ from octavo.format.batches.batch import decode_batch, empty_batch, read_header
 from octavo.format.batches.control import (
     ControlType,
     EndTransactionMarker,
-    build_kraft_batch,
     build_marker_batch,
     control_type_id,
     decode_control,
@@ -19,9 +18,9 @@ from octavo.format.batches.control import (
 )
 from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.walker import walk
-from octavo.format.messages.control import encode_kraft_control
 from octavo.format.messages.schema import Row
 from octavo.format.record import Record
+from tests.format.messages.encoded import build_kraft_batch, encode_kraft_control
 from tests.golden import archives
 
 TS0 = 1700000000000
@@ -161,9 +160,7 @@ def test_a_kraft_batch_may_hold_several_records() -> None:
     assert [control_type_id(record.key) for record in records] == [2, 3, 4]
 
 
-def test_kraft_batches_that_cannot_be() -> None:
-    with pytest.raises(EncodingError, match="COMMIT is not one of KRaft's"):
-        build_kraft_batch([(ControlType.COMMIT, {})], base_offset=0, timestamp=0, partition_leader_epoch=0)
+def test_a_kraft_record_has_a_value() -> None:
     with pytest.raises(InvalidRecordError, match="null value in a LEADER_CHANGE record"):
         decode_control(encode_control_key(ControlType.LEADER_CHANGE), None)
 

@@ -9,24 +9,17 @@ from dataclasses import replace
 import pytest
 
 from octavo import kernels
-from octavo.errors import CorruptionError, CorruptRecordError, InvalidRecordError
-from octavo.format.batches.batch import (
-    Origin,
-    build_batch,
-    decode_batch,
-    empty_batch,
-    encode_batch,
-    read_header,
-    stamp_batch,
-)
+from octavo.errors import CorruptRecordError, InvalidRecordError
+from octavo.format.batches.batch import Origin, build_batch, decode_batch, empty_batch, encode_batch, read_header
 from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.format.batches.convert import Appending, down_convert, up_convert
 from octavo.format.batches.walker import walk
 from octavo.format.compression import CODECS, Codec, decompress
-from octavo.format.legacy.message_set import encode_message, encode_message_set, with_timestamp
+from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Header, Record, TimestampType
-from octavo.format.varint import encode_uvarint, encode_varint, encode_varlong
+from octavo.format.varint import decode_varlong, encode_uvarint, encode_varint
 from octavo.kernels.layout import Stop
+from tests.format.stamped import stamp_batch, with_timestamp
 from tests.format.unpacked import unpacked
 from tests.golden import archives
 
@@ -207,7 +200,8 @@ def test_f11_varints() -> None:
     assert encode_uvarint(300) == bytes.fromhex("ac02")
     assert [encode_varint(n).hex() for n in (-1, 1, -2, 63, 64)] == ["01", "02", "03", "7e", "8001"]
     assert [len(encode_varint(n)) for n in (0, 63, 64, 8191, 8192, 1048575)] == [1, 1, 2, 2, 3, 3]
-    assert (len(encode_varint(-(2**31))), len(encode_varlong(-(2**63)))) == (5, 10)
+    assert len(encode_varint(-(2**31))) == 5
+    assert decode_varlong(b"\xff" * 9 + b"\x01", 0) == (-(2**63), 10)
 
 
 # F12
@@ -285,10 +279,3 @@ def test_f16_v0_v1_and_v2_become_one_another(codec: Codec) -> None:
     assert unpacked(up_convert(v1, 2)) == unpacked(v2)
     assert unpacked(down_convert(v2, 1)) == unpacked(v1)
     assert unpacked(down_convert(v2, 0)) == unpacked(v0) == unpacked(down_convert(v1, 0))
-
-
-def test_a_damaged_batch_is_not_stamped() -> None:
-    damaged = bytearray(BATCH)
-    damaged[-1] ^= 1
-    with pytest.raises(CorruptionError, match="CRC"):
-        stamp_batch(damaged, LOG_APPEND_TIME, TS0)

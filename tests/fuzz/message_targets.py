@@ -18,18 +18,12 @@ from octavo.format.messages.consumer_protocol import (
 )
 from octavo.format.messages.control import KRAFT_CONTROL_MESSAGES
 from octavo.format.messages.record_json import key_json, kraft_control_json, metadata_json, value_json
-from octavo.format.messages.records import (
-    RecordType,
-    decode_metadata,
-    decode_record,
-    encode_key,
-    encode_metadata,
-    encode_versioned,
-)
+from octavo.format.messages.records import RecordType, decode_metadata, decode_record, encode_key, encode_versioned
 from octavo.format.messages.remote_log_metadata import REMOTE_METADATA_TYPES, remote_metadata_text
 from octavo.format.messages.share_group_state import SHARE_GROUP_STATE_TYPES
 from octavo.format.messages.transaction_state import TRANSACTION_STATE_TYPES
 from octavo.format.varint import Bytes
+from tests.format.messages.encoded import encode_metadata
 from tests.format.messages.random_rows import random_row
 from tests.fuzz import seeds
 from tests.fuzz.target import Target, mutating

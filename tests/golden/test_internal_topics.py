@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,25 +16,21 @@ from octavo.format.batches.row_columns import to_records
 from octavo.format.batches.walker import walk
 from octavo.format.messages.cluster_metadata import decode_metadata_record
 from octavo.format.messages.consumer_offsets import GROUP_METADATA, decode_consumer_offsets_record
-from octavo.format.messages.consumer_protocol import (
-    decode_assignment,
-    decode_subscription,
-    encode_assignment,
-    encode_subscription,
-)
-from octavo.format.messages.control import decode_kraft_control, encode_kraft_control
+from octavo.format.messages.consumer_protocol import decode_assignment, decode_subscription, encode_assignment
+from octavo.format.messages.control import decode_kraft_control
 from octavo.format.messages.record_json import key_json, kraft_control_json, metadata_json, value_json
-from octavo.format.messages.records import CoordinatorRecord, encode_key, encode_metadata, encode_versioned
-from octavo.format.messages.share_group_state import decode_share_group_state_record
+from octavo.format.messages.records import CoordinatorRecord, decode_record, encode_key, encode_versioned
+from octavo.format.messages.share_group_state import SHARE_GROUP_STATE_TYPES
 from octavo.format.messages.transaction_state import decode_transaction_state_record
 from octavo.format.record import Record
 from octavo.kernels.layout import CONTROL
+from tests.format.messages.encoded import encode_kraft_control, encode_metadata, encode_subscription
 from tests.golden import archives
 
-COORDINATOR_DECODERS = {
+COORDINATOR_DECODERS: dict[str, Callable[[bytes, bytes | None], CoordinatorRecord]] = {
     "--offsets-decoder": decode_consumer_offsets_record,
     "--transaction-log-decoder": decode_transaction_state_record,
-    "--share-group-state-decoder": decode_share_group_state_record,
+    "--share-group-state-decoder": partial(decode_record, SHARE_GROUP_STATE_TYPES),
 }
 KRAFT_CONTROL = {2: "LeaderChange: ", 3: "SnapshotHeader ", 4: "SnapshotFooter ", 5: "KRaftVersion ", 6: "KRaftVoters "}
 RECORD_LINE = re.compile(r"\| offset: (\d+) .*? (?:headerKeys: \[.*?\]|crc: \d+) ?(.*)")

@@ -14,8 +14,9 @@ from typing import Any
 
 from octavo.format.batches.batch import empty_batch, read_header
 from octavo.format.compression import Codec, compress
-from octavo.format.legacy.message_set import encode_message, encode_message_set, with_timestamp
+from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Record, TimestampType
+from tests.format.stamped import with_timestamp
 from tests.interop.conversion_process import Kafka
 
 OUT = Path(__file__).parents[1] / "data" / "convert.json"

@@ -13,8 +13,8 @@ from octavo.errors import InvalidRecordError, UnsupportedCompressionTypeError
 from octavo.format.batches.convert import Appending, down_convert, rewrite_as_v2, up_convert
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
-from octavo.format.legacy.message_set import with_timestamp
 from octavo.format.record import TimestampType
+from tests.format.stamped import with_timestamp
 from tests.format.unpacked import unpacked
 from tests.interop.conversion_process import Kafka
 

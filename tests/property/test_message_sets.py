@@ -12,9 +12,10 @@ from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.row_columns import to_records
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
-from octavo.format.legacy.message_set import encode_message, encode_message_set, with_timestamp
+from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Record, TimestampType
 from octavo.kernels.layout import Column, Stop
+from tests.format.stamped import with_timestamp
 from tests.property.strategies import FIELDS, INT64, SETS, records
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from octavo.format.batches.batch import build_batch
 from octavo.format.messages.cluster_metadata import METADATA_TYPES
-from octavo.format.messages.records import encode_metadata
 from octavo.format.record import Record
+from tests.format.messages.encoded import encode_metadata
 
 TOPIC, BROKER = 2, 4
 

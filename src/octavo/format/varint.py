@@ -45,12 +45,6 @@ def decode_varint(data: Bytes, position: int) -> tuple[int, int]:
     return (value >> 1) ^ -(value & 1), end
 
 
-def encode_varlong(n: int) -> bytes:
-    """Encode a signed 64-bit number in zigzag form."""
-    _demand(-(1 << 63) <= n < 1 << 63, n, "a signed 64-bit number")
-    return write_uvarint((n << 1) ^ (n >> 63))
-
-
 def decode_varlong(data: Bytes, position: int) -> tuple[int, int]:
     """The signed 64-bit zigzag number at `position`, and the position after it."""
     value, end = _decode(data, position, MAX_VARLONG_BYTES)

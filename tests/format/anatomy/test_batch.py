@@ -9,12 +9,13 @@ import pytest
 
 from octavo.format.anatomy import Node, describe_batch, describe_incomplete
 from octavo.format.batches.batch import Origin, build_batch
-from octavo.format.batches.control import ControlType, EndTransactionMarker, build_kraft_batch, build_marker_batch
+from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Header, Record
 from octavo.kernels import layout
+from tests.format.messages.encoded import build_kraft_batch
 from tests.golden import archives
 
 RECORDS = [

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.format.messages.cluster_metadata import METADATA_TYPES, decode_metadata_record
 from octavo.format.messages.consumer_offsets import CONSUMER_OFFSETS_TYPES
-from octavo.format.messages.control import decode_kraft_control, encode_kraft_control
+from octavo.format.messages.control import decode_kraft_control
 from octavo.format.messages.record_json import key_json, kraft_control_json, metadata_json, value_json
 from octavo.format.messages.records import (
     CoordinatorKey,
@@ -18,12 +18,12 @@ from octavo.format.messages.records import (
     decode_key,
     decode_versioned,
     encode_key,
-    encode_metadata,
     encode_versioned,
 )
 from octavo.format.messages.schema import Row
 from octavo.format.messages.share_group_state import SHARE_GROUP_STATE_TYPES
 from octavo.format.messages.transaction_state import TRANSACTION_STATE_TYPES, TransactionStatus
+from tests.format.messages.encoded import encode_kraft_control, encode_metadata
 
 TS0 = 1700000000000
 UUID_1_2 = (1).to_bytes(8, "big") + (2).to_bytes(8, "big")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.errors import EncodingError
-from octavo.format.messages.partition_choice import coordinator_partition, java_hash, share_partition_id
+from octavo.format.messages.partition_choice import coordinator_partition, java_hash
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,3 @@ def test_partitions() -> None:
     assert coordinator_partition("polygenelubricants", 7) == 0
     with pytest.raises(EncodingError, match="at least one partition, not 0"):
         coordinator_partition("my-group", 0)
-
-
-def test_share_partition_id() -> None:
-    assert share_partition_id("g", bytes(7) + b"\x01" + bytes(7) + b"\x02", 3) == "g:AAAAAAAAAAEAAAAAAAAAAg:3"

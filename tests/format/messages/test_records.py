@@ -7,17 +7,13 @@ import pytest
 from octavo.errors import CorruptionError, EncodingError
 from octavo.format.messages.cluster_metadata import METADATA_TYPES, decode_metadata_record
 from octavo.format.messages.consumer_offsets import CONSUMER_OFFSETS_TYPES, decode_consumer_offsets_record
-from octavo.format.messages.consumer_protocol import (
-    decode_assignment,
-    decode_subscription,
-    encode_assignment,
-    encode_subscription,
-)
+from octavo.format.messages.consumer_protocol import decode_assignment, decode_subscription, encode_assignment
 from octavo.format.messages.control import decode_kraft_control
 from octavo.format.messages.record_json import value_json
-from octavo.format.messages.records import UnknownRecordTypeError, encode_key, encode_metadata, encode_versioned
-from octavo.format.messages.share_group_state import SHARE_GROUP_STATE_TYPES, decode_share_group_state_record
+from octavo.format.messages.records import UnknownRecordTypeError, decode_record, encode_key, encode_versioned
+from octavo.format.messages.share_group_state import SHARE_GROUP_STATE_TYPES
 from octavo.format.messages.transaction_state import TRANSACTION_STATE_TYPES, decode_transaction_state_record
+from tests.format.messages.encoded import encode_metadata, encode_subscription
 
 COMMIT_KEY = bytes.fromhex("00010002673100017400000002")
 COMMIT_VALUE = bytes.fromhex("0003000000000000002a0000000500016d0000018bcfe56800")
@@ -28,7 +24,7 @@ def test_tombstones() -> None:
     assert (record.key.type.name, record.key.data["group"], record.value) == ("OFFSET_COMMIT", "g1", None)
     assert value_json(record) is None
     assert decode_transaction_state_record(encode_key(TRANSACTION_STATE_TYPES[0], {}), None).value is None
-    assert decode_share_group_state_record(encode_key(SHARE_GROUP_STATE_TYPES[1], {}), None).key.type.id == 1
+    assert decode_record(SHARE_GROUP_STATE_TYPES, encode_key(SHARE_GROUP_STATE_TYPES[1], {}), None).key.type.id == 1
 
 
 @pytest.mark.parametrize("type_id", [-1, 9, 18, 24, 32767])

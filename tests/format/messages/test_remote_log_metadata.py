@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from octavo.errors import CorruptionError
-from octavo.format.messages.records import decode_metadata, encode_metadata
+from octavo.format.messages.records import decode_metadata
 from octavo.format.messages.remote_log_metadata import REMOTE_METADATA_TYPES, remote_metadata_text
+from tests.format.messages.encoded import encode_metadata
 
 PARTITION = "076f72646572730000000000000001000000000000000200000003"
 PARTITION_TEXT = "AAAAAAAAAAEAAAAAAAAAAg:orders-3"

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from octavo import kernels
 from octavo.errors import CorruptRecordError, EncodingError
 from octavo.format.batches.decoder import Decoder
@@ -16,7 +14,7 @@ from octavo.format.batches.problems import crc_mismatch
 from octavo.format.batches.row_columns import from_records, to_records
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec, compress
-from octavo.format.record import Record, TimestampType
+from octavo.format.record import Record
 from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.integers import INT32_MAX
@@ -187,25 +185,6 @@ def read_header(data: Buffer, position: int = 0) -> BatchHeader:
         reason = found.stop.name.lower().replace("_", " ")
         raise CorruptRecordError(f"no whole batch in the {left} bytes here: {reason}", position=position)
     return BatchHeader.from_row(found.table[0])
-
-
-def stamp_batch(batch: Buffer, timestamp_type: TimestampType, max_timestamp: int) -> bytes:
-    """A v2 batch with another timestamp type and largest timestamp, as a broker changes it for LogAppendTime.
-
-    Only the header and its CRC change. Attribute bits unknown to Kafka are lost, as in Kafka.
-    """
-    view = memoryview(batch).cast("B")
-    header = read_header(view)
-    if header.magic != 2:
-        raise EncodingError(f"a batch of magic {header.magic}, expected magic 2")
-    _check_crc(view, header)
-    replace(header, max_timestamp=max_timestamp).to_table()  # raises if a value does not fit
-    stamped = bytearray(view[: header.size])
-    next_offset = header.next_offset - header.count  # keeps the base offset
-    appended = timestamp_type is TimestampType.LOG_APPEND_TIME
-    time = np.array([max_timestamp])
-    kernels.stamp_batches(stamped, header.to_table(), next_offset, header.partition_leader_epoch, appended, time)
-    return bytes(stamped)
 
 
 def check_records(records: Sequence[Record]) -> None:

@@ -8,7 +8,6 @@ compaction has emptied (`octavo.format.batches.batch.empty_batch`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct
@@ -108,21 +107,6 @@ def build_marker_batch(
     record = Record(offset, timestamp, encode_control_key(marker.type), marker.encode_value())
     origin = Origin(producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=True, is_control=True)
     return build_batch([record], partition_leader_epoch=partition_leader_epoch, origin=origin)
-
-
-def build_kraft_batch(
-    messages: Sequence[tuple[ControlType, Row]], *, base_offset: int, timestamp: int, partition_leader_epoch: int
-) -> bytes:
-    """A batch of KRaft control records; `partition_leader_epoch` is the quorum's."""
-    from octavo.format.messages.control import KRAFT_CONTROL_MESSAGES, encode_kraft_control
-
-    records = []
-    for offset, (control_type, row) in enumerate(messages, base_offset):
-        if control_type not in KRAFT_CONTROL_MESSAGES:
-            raise EncodingError(f"{control_type.name} is not one of KRaft's control records")
-        value = encode_kraft_control(control_type, row)
-        records.append(Record(offset, timestamp, encode_control_key(control_type), value))
-    return build_batch(records, partition_leader_epoch=partition_leader_epoch, origin=Origin(is_control=True))
 
 
 def _after_version(fields: Struct, data: Bytes | None, what: str) -> int:

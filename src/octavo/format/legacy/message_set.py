@@ -8,7 +8,6 @@ from struct import error as StructError
 from typing import TYPE_CHECKING
 
 from octavo.errors import (
-    CorruptRecordError,
     EncodingError,
     InvalidRecordError,
     UnsupportedCompressionTypeError,
@@ -18,7 +17,7 @@ from octavo.format.record import Record, TimestampType
 from octavo.kernels import layout
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    pass
 
 
 def encode_message(record: Record, magic: int, attributes: int = 0) -> bytes:
@@ -91,24 +90,6 @@ def wrapped_value(view: memoryview, start: int, end: int) -> tuple[int, int]:
         sentence = f"a value of {value_length} bytes in a message that has {end - at} left"
         raise InvalidRecordError(sentence, position=at - 4)
     return at, at + value_length
-
-
-def with_timestamp(entry: Buffer, timestamp_type: TimestampType, timestamp: int) -> bytes:
-    """A v1 message with another timestamp and type and a new CRC, as a broker changes it for LogAppendTime."""
-    changed = bytearray(entry)
-    if len(changed) < layout.MESSAGE_V1.size:
-        raise CorruptRecordError(f"an entry of {len(changed)} bytes, too short for a v1 message", position=0)
-    magic = changed[layout.MAGIC_POSITION]
-    if magic != 1:
-        raise EncodingError(f"a message of magic {magic} has no timestamp to set, expected magic 1")
-    if not -(1 << 63) <= timestamp < 1 << 63:
-        raise EncodingError(f"timestamp {timestamp} does not fit into 64 bits")
-    attributes = changed[layout.MESSAGE_ATTRIBUTES_POSITION] & layout.CODEC_MASK
-    if timestamp_type is TimestampType.LOG_APPEND_TIME:
-        attributes |= layout.LOG_APPEND_TIME
-    changed[layout.MESSAGE_ATTRIBUTES_POSITION] = attributes
-    changed[layout.MESSAGE_V0.size : layout.MESSAGE_V1.size] = timestamp.to_bytes(8, signed=True)
-    return _with_checksum(changed)
 
 
 def _with_checksum(entry: bytearray) -> bytes:

@@ -42,11 +42,6 @@ def decode_assignment(data: Bytes) -> Versioned:
     return _decode(ASSIGNMENT, data)
 
 
-def encode_subscription(version: int, row: Row) -> bytes:
-    """Encode a subscription."""
-    return encode_versioned(SUBSCRIPTION, version, row)
-
-
 def encode_assignment(version: int, row: Row) -> bytes:
     """Encode an assignment."""
     return encode_versioned(ASSIGNMENT, version, row)

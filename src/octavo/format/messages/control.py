@@ -6,7 +6,7 @@ The keys of control records and the transaction markers are in `octavo.format.ba
 from __future__ import annotations
 
 from octavo.errors import CorruptionError
-from octavo.format.messages.codec import decode_prefix, encode
+from octavo.format.messages.codec import decode_prefix
 from octavo.format.messages.notation import message
 from octavo.format.messages.schema import MessageSchema, Row
 from octavo.format.varint import Bytes
@@ -63,8 +63,3 @@ def decode_kraft_control(type_id: int, value: Bytes) -> Row:
     if type_id not in KRAFT_CONTROL_MESSAGES:
         raise CorruptionError(f"control record type {type_id} is not one of KRaft's", position=0)
     return decode_prefix(KRAFT_CONTROL_MESSAGES[type_id], WRITTEN_VERSION, value)[0]
-
-
-def encode_kraft_control(type_id: int, row: Row) -> bytes:
-    """Encode a KRaft control record's value."""
-    return encode(KRAFT_CONTROL_MESSAGES[type_id], WRITTEN_VERSION, row)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from octavo.errors import EncodingError
-from octavo.format.kafka_uuid import to_text
 
 DEFAULT_PARTITIONS = 50
 """The default for `__consumer_offsets`, `__transaction_state` and `__share_group_state`."""
@@ -15,11 +14,6 @@ def coordinator_partition(coordinator_id: str, partitions: int = DEFAULT_PARTITI
         raise EncodingError(f"a topic has at least one partition, not {partitions}")
     hashed = java_hash(coordinator_id)
     return (0 if hashed == -(1 << 31) else abs(hashed)) % partitions
-
-
-def share_partition_id(group_id: str, topic_id: bytes, partition: int) -> str:
-    """The id under which the share coordinator stores a partition's state."""
-    return f"{group_id}:{to_text(topic_id)}:{partition}"
 
 
 def java_hash(text: str) -> int:

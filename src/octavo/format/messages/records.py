@@ -17,7 +17,7 @@ from octavo.format.messages.codec import decode_prefix, encode
 from octavo.format.messages.notation import message
 from octavo.format.messages.primitive_readers import truncated, uvarint
 from octavo.format.messages.schema import MessageSchema, Row
-from octavo.format.varint import Bytes, encode_uvarint
+from octavo.format.varint import Bytes
 
 FRAME_VERSION = 1
 
@@ -156,12 +156,6 @@ def decode_metadata(types: Mapping[int, MetadataType], data: Bytes) -> MetadataR
     if end != len(data):
         raise CorruptionError(f"{len(data) - end} bytes follow {kind.name} version {version}", position=end)
     return MetadataRecord(kind, version, row)
-
-
-def encode_metadata(kind: MetadataType, version: int, row: Row) -> bytes:
-    """Encode a metadata record with its frame."""
-    encoded = encode(kind.message, version, row)
-    return encode_uvarint(FRAME_VERSION) + encode_uvarint(kind.id) + encode_uvarint(version) + encoded
 
 
 def _read_prefix(data: Bytes, what: str) -> int:

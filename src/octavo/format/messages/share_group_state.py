@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from octavo.format.messages.records import CoordinatorRecord, decode_record, record_type, record_types
-from octavo.format.varint import Bytes
+from octavo.format.messages.records import record_type, record_types
 
 _SHARE_PARTITION = """
     groupId    string
@@ -39,8 +38,3 @@ SHARE_GROUP_STATE_TYPES = record_types(
             deliveryCount  int16
     """),
 )  # fmt: skip
-
-
-def decode_share_group_state_record(key: Bytes, value: Bytes | None) -> CoordinatorRecord:
-    """Decode a record of `__share_group_state`."""
-    return decode_record(SHARE_GROUP_STATE_TYPES, key, value)
