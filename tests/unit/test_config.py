@@ -257,9 +257,10 @@ class TestFind:
         key = find("log.retention.hours")
         assert (key.kind.name, key.default_text, str(key.valid)) == ("INT", "168", "≥ 1 or negative")
         assert key.summary == (
-            "Gives retention.ms its default, in hours, if log.retention.ms and log.retention.minutes are not set."
+            "The default of retention.ms, given in hours; "
+            "used if neither log.retention.ms nor log.retention.minutes is set."
         )
-        assert find("log.roll.ms").summary == "Gives segment.ms its default."
+        assert find("log.roll.ms").summary == "The default of segment.ms."
         assert find("log.roll.ms").default_text == "null"
 
     def test_a_name_of_both_is_the_topics(self) -> None:

@@ -176,7 +176,7 @@ class Scan:
 
     @property
     def damage_count(self) -> int:
-        """How many damaged places were skipped so far."""
+        """How many damaged places have been skipped so far."""
         return self._findings.damage_count
 
     @property
