@@ -36,7 +36,7 @@ def test_it_serves_until_sigterm_and_stops_cleanly(tmp_path: Path) -> None:
 
 def test_it_does_not_listen_beyond_this_machine_unasked(tmp_path: Path) -> None:
     assert main(["broker", str(tmp_path / "logs"), "--listen", "0.0.0.0:0"]) == 2
-    assert not list((tmp_path / "logs").glob("*-0"))
+    assert not (tmp_path / "logs").exists()
 
 
 @pytest.mark.parametrize("option", ["--listen", "--metrics"])
@@ -47,6 +47,14 @@ def test_an_address_in_use_is_named_with_what_to_do(option: str, tmp_path: Path)
         run = octavo_command("broker", str(tmp_path / "logs"), option, address, *listen)
     problem = "Address already in use; stop what listens there, or choose another port (0: any free one)"
     assert (run.exit, run.stderr) == (1, f"octavo: {address}: {problem}\n")
+    assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.parametrize("option", ["listen", "metrics"])
+def test_a_broker_in_this_process_creates_nothing_for_an_address_in_use(option: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="Address already in use"):
+        octavo.Broker(tmp_path / "logs", **{option: f"127.0.0.1:{taken.getsockname()[1]}"})
+    assert not (tmp_path / "logs").exists()
 
 
 def test_configs_that_it_does_not_use_are_named(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from octavo.broker.broker import Broker
+from octavo.broker.broker import Broker, check_addresses
 from octavo.cli.app import UsageError
 from octavo.cli.options import command as declare
 from octavo.cli.options import key_values, logdirs_argument
@@ -80,6 +80,7 @@ def command(
     merged = {**(_read(config_file) if config_file else {}), **configs}
     addresses = listen or (None if "listeners" in merged else _DEFAULT_ADDRESS)
     try:
+        check_addresses(addresses, advertise or None, merged, allow_remote=insecure, metrics=metrics)
         with (
             warnings_on_stderr(),
             _read_only(logdirs, merged) if read_only else _opened(logdirs, merged) as logs,
