@@ -57,12 +57,13 @@ def test_a_broker_in_this_process_creates_nothing_for_an_address_in_use(option: 
     assert not (tmp_path / "logs").exists()
 
 
-def test_configs_that_it_does_not_use_are_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--config-file", "--config"])
+def test_configs_that_it_does_not_use_are_named(option: str, tmp_path: Path) -> None:
     properties = tmp_path / "server.properties"
     properties.write_text("num.partitions=7\nzookeeper.connect=there\nlog.dirs=elsewhere\n")
     line = [sys.executable, "-m", "octavo", "broker", str(tmp_path / "logs"), "--listen", "127.0.0.1:0"]
     with subprocess.Popen(
-        [*line, "--config-file", str(properties)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*line, option, str(properties)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline().rpartition(":")[2])
@@ -76,3 +77,19 @@ def test_configs_that_it_does_not_use_are_named(tmp_path: Path) -> None:
         f"octavo: {properties}: log.dirs is not used",
         f"octavo: {properties}: zookeeper.connect is not used",
     ]
+
+
+def test_a_config_overrides_the_files_wherever_it_stands(tmp_path: Path) -> None:
+    for name, address in (("first", "no address"), ("second", "no address either")):
+        (tmp_path / name).write_text(f"listeners={address}\n")
+    files = ("--config-file", str(tmp_path / "first"), "--config", str(tmp_path / "second"))
+    run = octavo_command("broker", str(tmp_path / "logs"), "--config", "listeners=nowhere", *files)
+    assert (run.exit, run.stderr) == (2, "octavo: address 'nowhere' is not [PROTOCOL://]host:port\n")
+    run = octavo_command("broker", str(tmp_path / "logs"), *files)
+    assert (run.exit, run.stderr) == (2, "octavo: address 'no address either' is not [PROTOCOL://]host:port\n")
+
+
+def test_a_config_without_a_value_that_is_not_a_file_either(tmp_path: Path) -> None:
+    run = octavo_command("broker", str(tmp_path / "logs"), "--config", "num.partitions")
+    assert run.exit == 2
+    assert "'num.partitions', expected KEY=VALUE or the path of a properties file" in run.stderr
