@@ -16,13 +16,16 @@ import pytest
 
 import octavo as library
 from octavo.cli.command_table import COMMANDS
+from octavo.storage.segment.log_file import LogFile
 from octavo.system.filesystem import LocalFileSystem, Lock
 from octavo.system.os_errors import described, placed
 from tests.cli.owners import locked
+from tests.cli.producing import produce
 from tests.cli.runs import Run, octavo, printed
 from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
+FULL = "No space left on device"
 ONLY_READ = "or use what only reads (octavo.scan; the commands cat, topics, verify; broker --read-only) or --dry-run"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can play another user")
 
@@ -111,7 +114,7 @@ def test_a_disk_mounted_for_reading_only_says_what_still_works(logs: Path, monke
     monkeypatch.setattr(LocalFileSystem, "lock", refuse)
     run = octavo("broker", str(logs), "--listen", "127.0.0.1:0")
     problem = f"{logs}/.lock: Read-only file system; mount it for writing, {ONLY_READ}"
-    assert (run.exit, run.stdout, run.stderr.splitlines()[-1]) == (1, "", f"octavo: {logs} is offline: {problem}")
+    assert run == Run(1, "", f"octavo: {logs} is offline: {problem}\n")
 
 
 @needs_root
@@ -126,6 +129,35 @@ def test_an_output_where_one_may_not_write_has_nothing_to_do_with_the_broker(
     with as_nobody():
         run = octavo("cat", str(logs), "--format", form, "--output", f"{output}{end}")
     assert run == Run(1, "", f"octavo: {output}: Permission denied; choose a place that you may write to\n")
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be appended to a log."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(LogFile, "append", refuse)
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_a_full_disk_is_reported_once_by_produce(logs: Path) -> None:
+    run = produce(logs, b"v")
+    assert run == Run(1, "", f"octavo: line 1: {logs}/t-0: cannot append: its directory is offline: {FULL}\n")
+
+
+def test_a_full_disk_is_reported_once_by_copy(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    for partition in range(2):
+        write_segment(source / f"t-{partition}", 0, batch(0))
+    request.getfixturevalue("full_disk")
+    run = octavo("copy", str(source), str(target))
+    assert run.exit == 1
+    *partitions, last = run.stderr.splitlines()
+    assert [line.partition(": ")[2].partition(":")[0] for line in sorted(partitions)] == ["t-0", "t-1"]
+    assert last == f"octavo: {target} is offline: {FULL}"
+    assert run.stderr.count(FULL) == 1
 
 
 def test_a_directory_that_goes_offline_is_not_printed_by_the_logging_module() -> None:

@@ -102,9 +102,10 @@ def command(
     addresses = listen or (None if "listeners" in merged else _DEFAULT_ADDRESS)
     try:
         check_addresses(addresses, advertise or None, merged, allow_remote=insecure, metrics=metrics)
+        opening = _read_only(logdirs, merged) if read_only else _opened(logdirs, merged)
         with (
             warnings_on_stderr(),
-            _read_only(logdirs, merged) if read_only else _opened(logdirs, merged) as logs,
+            opening as logs,
             Broker(
                 logs,
                 listen=addresses,
@@ -145,7 +146,7 @@ def _read_only(logdirs: Sequence[str], configs: Mapping[str, str]) -> AbstractCo
 def _opened(logdirs: Sequence[str], configs: Mapping[str, str]) -> LogDir:
     """Open the directories, with a progress bar on a terminal while they are recovered."""
     total = bytes_to_recover(logdirs, None) if sys.stderr.isatty() else 0
-    with progress_bar("recovering", total) as progress:
+    with warnings_on_stderr(hold_offline=True), progress_bar("recovering", total) as progress:
         return LogDir(logdirs, configs=configs, create=True, upkeep=True, progress=lambda _, size: progress(size))
 
 

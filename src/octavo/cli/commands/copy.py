@@ -10,7 +10,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, echo, include_option, json_option, many, path_type, print_json, say_notes
-from octavo.cli.owner import Ownership, lost_text, offsets_text, owned, warnings_on_stderr
+from octavo.cli.owner import Ownership, lost_text, offsets_text, owned, warnings_on_stderr, without_reason
 from octavo.cli.progress import progress_bar
 from octavo.errors import OctavoError, ScanError
 from octavo.format.names import CLUSTER_METADATA_TOPIC, TopicPartition
@@ -81,7 +81,7 @@ def command(
                     copied = outcome.get()
                 except OctavoError as error:
                     failed.append(outcome.task.topic_partition)
-                    echo(f"octavo: {outcome.task.topic_partition}: {error}", err=True)
+                    echo(f"octavo: {outcome.task.topic_partition}: {without_reason(error, logs)}", err=True)
                     continue
                 problems += copied.damage_count
                 done.append((outcome.task, copied))

@@ -37,7 +37,8 @@ _ONLY_READ = "or use what only reads (octavo.scan; the commands cat, topics, ver
 # A topic name stands for all of its partitions.
 Only = Collection[TopicPartition | str]
 
-_log = logging.getLogger(__name__)
+OFFLINE_LOG = __name__  # its errors are about a directory (the first argument) that is offline, and why (the second)
+_log = logging.getLogger(OFFLINE_LOG)
 _log.addHandler(logging.NullHandler())  # whoever uses a directory that goes offline gets the same sentence as an error
 
 
