@@ -53,7 +53,12 @@ def test_an_address_in_use_is_named_with_what_to_do(option: str, tmp_path: Path)
 @pytest.mark.parametrize("option", ["listen", "metrics"])
 def test_a_broker_in_this_process_creates_nothing_for_an_address_in_use(option: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="Address already in use"):
-        octavo.Broker(tmp_path / "logs", **{option: f"127.0.0.1:{taken.getsockname()[1]}"})
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        octavo.Broker(
+            tmp_path / "logs",
+            listen=address if option == "listen" else None,
+            metrics=address if option == "metrics" else None,
+        )
     assert not (tmp_path / "logs").exists()
 
 

@@ -75,7 +75,7 @@ def test_googles_client_does_not_retry_for_a_quarter_of_an_hour(given: str, seco
 def test_googles_errors_are_shortened() -> None:
     class Unreachable:
         def get_file_info(self, _: str) -> None:
-            raise OSError("google::cloud::Status(UNAVAILABLE: Could not resolve hostname error_info={reason=,\n more}})")
+            raise OSError("google::cloud::Status(UNAVAILABLE: Could not resolve hostname error_info={reason=,\n}})")
 
     with pytest.raises(OSError, match="UNAVAILABLE") as error:
         RemoteFileSystem(Unreachable(), "gs://").entry("bucket/logs")

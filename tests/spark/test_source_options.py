@@ -159,7 +159,7 @@ def test_what_only_a_stream_has_is_checked_by_a_stream(given: dict[str, str], me
         ({"endingOffsets": '{"orders":{"0":-2}}'}, "ending offset for orders-0 can't be earliest"),
         ({"startingOffsets": "ealiest"}, "startingOffsets: Expected e.g. "),
         ({"startingOffsets": "ealiest"}, ", got ealiest (did you mean earliest?)"),
-        ({"endingOffsets": "end"}, 'endingOffsets: Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}, got end'),
+        ({"endingOffsets": "end"}, 'endingOffsets: Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}, got'),
         ({"startingTimestamp": "now"}, "Expected a single long value, got now"),
         ({"startingOffsetsByTimestamp": "[]"}, 'startingOffsetsByTimestamp: Expected e.g. {"topicA": {"0": 123456789'),
         (

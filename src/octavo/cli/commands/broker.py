@@ -69,7 +69,7 @@ def _configs(context: click.Context, option: click.Parameter, given: tuple[str, 
 @click.option("--metrics", metavar="HOST:PORT", help="Where Prometheus finds metrics; needs octavo[metrics].")
 @click.option(
     "--config-file", type=click.Path(dir_okay=False, exists=True, path_type=Path), metavar="FILE",
-    help="A broker's server.properties, as --config takes it too. Configs that Octavo does not use are named on stderr.",
+    help="A broker's server.properties, like --config FILE. Configs that Octavo does not use are named on stderr.",
 )  # fmt: skip
 @click.option(
     "--config", "configs", multiple=True, metavar="KEY=VALUE|FILE", callback=_configs,
