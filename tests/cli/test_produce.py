@@ -258,6 +258,13 @@ def test_an_unknown_topic(store: Path) -> None:
     assert (run.exit, run.stdout) == (1, "") and "there is no topic 'orders'" in run.stderr
 
 
+def test_a_missing_directory(tmp_path: Path) -> None:
+    logs = tmp_path / "my logs"
+    run = octavo("produce", str(logs), "--topic", "t")
+    hint = f"`octavo create '{logs}' --topic t` creates it with the topic"
+    assert (run.exit, run.stdout, run.stderr) == (1, "", f"octavo: {logs}: no such directory; {hint}\n")
+
+
 @pytest.mark.parametrize(("partitions", "missing"), [(2, (1, 0)), (4, (1, 0))])
 def test_one_disk_of_several_gets_no_records(tmp_path: Path, partitions: int, missing: tuple[int, int]) -> None:
     """Keys would not go to the partitions that Kafka chooses, even if only later partitions are missing."""

@@ -11,6 +11,7 @@ import click
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, many, print_json
 from octavo.cli.owner import Ownership, cuts, loss_of, owned
+from octavo.errors import LogDirError
 from octavo.format.names import FolderState, PartitionFolder, Transient
 from octavo.jobs.losses import Losses, LostPart
 from octavo.storage.directory.log_roots import live
@@ -18,6 +19,7 @@ from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.sweep import sweep_dead
 from octavo.system.os_errors import described
+from octavo.system.urls import local_path, shown_url
 
 _UNSERVED = {
     FolderState.FUTURE: "a copy from another log directory that is not complete",
@@ -44,6 +46,9 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
     A partition that cannot be loaded is left as it is and reported on stderr; the others are recovered, and the exit
     code is 1.
     """
+    for url in [place for place in logdirs if dry_run and local_path(place) is None]:
+        problem = "a dry run needs local files; to see what is damaged at a URL, use `octavo verify URL`"
+        raise LogDirError(f"{shown_url(url)}: {problem}")
     ownership = Ownership(dry_run=dry_run, skip_unreadable=True, upkeep=True, check_all=check_all)
     losses = ownership.losses
     with owned(logdirs, ownership) as logs:
