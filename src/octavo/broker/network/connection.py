@@ -10,7 +10,7 @@ import struct
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from octavo.broker.network.inbox import FrameLimit, FrameSizeError, Inbox, SharedBuffer
+from octavo.broker.network.inbox import FrameLimit, Inbox, SharedBuffer
 from octavo.broker.network.outbox import Outbox
 from octavo.broker.network.stream_outbox import StreamOutbox
 from octavo.broker.request import CloseConnection
@@ -141,8 +141,7 @@ class Connection(asyncio.BufferedProtocol):
             else:
                 self._set_reading(self._inbox.is_empty or self._limits.may_grow(self, self._inbox.wanted_bytes))
         except (CloseConnection, OctavoError, OSError) as error:
-            level = logging.WARNING if isinstance(error, FrameSizeError) else logging.DEBUG
-            _log.log(level, "%s: closed: %s", self.peer.host, error)
+            _log.debug("%s: closed: %s", self.peer.host, error)
             self._close_after_answers()
         except Exception:
             _log.exception("%s: closed, since its request could not be answered", self.peer.host)

@@ -29,10 +29,6 @@ class FrameLimit(NamedTuple):
     max_bytes: int
 
 
-class FrameSizeError(CorruptionError):
-    """A length that is negative or above the limit: no frame can be found after it."""
-
-
 class Inbox:
     """A frame is a view into the buffer, valid until its connection returns to the loop.
 
@@ -100,11 +96,11 @@ class Inbox:
             return 0
         length = int(_LENGTH.unpack_from(self._buffer, self._start)[0])
         if not 0 <= length <= self.limit.max_bytes:
-            raise FrameSizeError(f"a request of {length} bytes; {self.limit.config} allows {self.limit.max_bytes}")
+            raise CorruptionError(f"a request of {length} bytes; {self.limit.config} allows {self.limit.max_bytes}")
         return _LENGTH.size + length
 
     def next_frame(self) -> memoryview | None:
-        """The next whole frame without its length, or None if there is none yet; FrameSizeError for a wrong length."""
+        """The next whole frame without its length, or None if there is none yet; CorruptionError for a wrong length."""
         start, end = self._start, self._end
         if start == end:
             return None
