@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import struct
 import time
@@ -70,6 +71,15 @@ def test_what_kafka_does_not_answer_closes_the_connection(broker: Broker, sent: 
         bad.socket.sendall(sent)
         assert bad.receive() is None
         assert good.ask(METADATA, 13, ASKED) is not None
+
+
+def test_a_request_that_is_too_large_is_logged_with_the_limit(broker: Broker, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, "octavo.broker"), RawClient(broker.address) as lost:
+        lost.socket.sendall(b"GET / HTTP/1.1\r\n")
+        assert lost.receive() is None
+    assert [record.getMessage() for record in caplog.records] == [
+        "127.0.0.1: closed: a request of 1195725856 bytes; socket.request.max.bytes allows 104857600"
+    ]
 
 
 def test_a_client_that_takes_no_answers_is_not_read_from(broker: Broker) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import octavo
 from octavo.broker.broker import Broker
-from octavo.broker.network.inbox import Inbox, SharedBuffer
+from octavo.broker.network.inbox import FrameLimit, Inbox, SharedBuffer
 from octavo.broker.security.listeners import parse_listener
 from octavo.format.batches.batch import Origin
 from octavo.format.messages.codec import encode
@@ -57,7 +57,7 @@ def test_a_file_that_gets_shorter_while_it_is_sent_ends_that_connection_alone(
 
 
 def test_the_buffer_of_a_large_frame_goes_with_it() -> None:
-    inbox = Inbox(100 << 20, SharedBuffer())
+    inbox = Inbox(FrameLimit("socket.request.max.bytes", 100 << 20), SharedBuffer())
     frame = struct.pack(">i", 20 << 20) + bytes(20 << 20)
     position = 0
     while position < len(frame):

@@ -7,7 +7,7 @@ from random import Random
 
 import octavo
 from octavo.broker.broker import Broker
-from octavo.broker.network.inbox import Inbox, SharedBuffer
+from octavo.broker.network.inbox import FrameLimit, Inbox, SharedBuffer
 from octavo.format.messages.codec import decode, encode
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import FETCH, METADATA, PRODUCE, Api
@@ -25,7 +25,7 @@ def test_frames_of_connections_that_share_a_buffer() -> None:
     """Each connection gets its own frames, however its bytes arrive between those of others."""
     random, shared = Random(4), SharedBuffer()
     frames = [[random.randbytes(random.choice(SIZES)) for _ in range(60)] for _ in range(3)]
-    inboxes = [Inbox(1 << 20, shared) for _ in frames]
+    inboxes = [Inbox(FrameLimit("socket.request.max.bytes", 1 << 20), shared) for _ in frames]
     left = [b"".join(map(framed, some)) for some in frames]
     found: list[list[bytes]] = [[] for _ in frames]
     while any(left):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -173,7 +174,7 @@ def test_an_unknown_user_has_the_same_salt_each_time(secured: Broker) -> None:
     assert salt() == salt()
 
 
-def test_before_a_login_only_the_login_is_answered(secured: Broker) -> None:
+def test_before_a_login_only_the_login_is_answered(secured: Broker, caplog: pytest.LogCaptureFixture) -> None:
     address = secured.addresses["SASL_PLAINTEXT"]
     with RawClient(address) as client:
         assert client.ask(API_VERSIONS, 3, {"clientSoftwareName": "x", "clientSoftwareVersion": "1"}) is not None
@@ -186,9 +187,10 @@ def test_before_a_login_only_the_login_is_answered(secured: Broker) -> None:
         assert answer is not None
         assert answer["errorCode"] == ErrorCode.ILLEGAL_SASL_STATE
         assert client.receive() is None
-    with RawClient(address) as client:  # a frame that no login needs
+    with caplog.at_level(logging.DEBUG, "octavo.broker"), RawClient(address) as client:  # a frame that no login needs
         client.socket.sendall((1 << 20).to_bytes(4) + bytes(1000))
         assert client.receive() is None
+    assert "a request of 1048576 bytes; sasl.server.max.receive.size allows 524288" in caplog.text
     with RawClient(address) as client:
         answer = client.ask(SASL_HANDSHAKE, 1, {"mechanism": "GSSAPI"})
         assert answer is not None

@@ -81,7 +81,8 @@ def test_a_synonym_is_a_brokers_config() -> None:
     (row,) = run("--describe", "log.roll.hours", "--json").stdout.splitlines()
     described = json.loads(row)
     assert (described["scope"], described["type"], described["default"]) == ("broker", "INT", "168")
-    assert described["meaning"].startswith("Gives segment.ms its default, in hours, if log.roll.ms is not set. ")
+    meaning = "The default of segment.ms, given in hours; used if log.roll.ms is not set. "
+    assert described["meaning"].startswith(meaning)
 
 
 def test_an_unknown_one_is_wrong_usage_and_the_nearest_is_named() -> None:

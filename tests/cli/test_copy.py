@@ -171,19 +171,29 @@ def test_damaged_batches_are_skipped_and_the_exit_code_is_1(tmp_path: Path) -> N
     size = 2 * len(batch(0))
     assert run.stdout.splitlines() == [
         f"t-0: 2 batches, {size} bytes, from offset 0 to 3; 1 segment",
-        f"2 batches, {size} bytes of 1 partition of 1 topic copied; lost: t-0 offset 1",
+        f"2 batches, {size} bytes of 1 partition of 1 topic copied; lost: t-0 offset 1, t-0 40 bytes",
     ]
     assert f"position {len(batch(0))}: a batch at offset 1 (up to 1, records: 1) whose CRC" in run.stderr
     assert "an incomplete batch at the end" in run.stderr
     assert log_bytes(target / "t-0") == batch(0) + batch(2)
 
 
-def test_the_torn_end_of_a_source_is_not_a_problem(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kept", "lost", "offsets"),
+    [(40, "40 bytes", []), (100, "offsets 1–3 (3 records, 100 bytes)", [[1, 3]])],
+)
+def test_the_torn_end_of_a_source_is_lost_but_not_a_problem(
+    kept: int, lost: str, offsets: list[list[int]], tmp_path: Path
+) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
-    write_segment(source / "t-0", 0, batch(0), closed=False, tail=batch(1)[:40])
-    run = octavo("copy", str(source), str(target), "--topic", "t")
-    assert run.exit == 0
+    write_segment(source / "t-0", 0, batch(0), closed=False, tail=batch(1, 3)[:kept])
+    planned = octavo("copy", str(source), str(target), "--topic", "t", "--dry-run")
+    run = octavo("copy", str(source), str(target), "--topic", "t", "--json")
+    assert (planned.exit, run.exit) == (0, 0)
     assert "an incomplete batch at the end" in run.stderr
+    assert planned.stdout.endswith(f"would be copied; lost: t-0 {lost}\n")
+    row = json.loads(run.stdout)
+    assert (row["lostOffsets"], row["bytesAfterEnd"], row["damages"]) == (offsets, kept, 0)
 
 
 def test_offsets_that_go_back_are_reported(tmp_path: Path) -> None:
@@ -290,7 +300,11 @@ def test_all_topics_by_default_and_what_is_lost(tmp_path: Path) -> None:
     assert (planned.exit, done.exit) == (1, 1)
     assert planned.stderr == done.stderr
     summary = "864 batches, 204413 bytes (199.6 KiB) of 11 partitions of 8 topics"
-    lost = "lost: crash.compacted-0 offsets 250–255, crash.prealloc-0 offsets 2013–2016"
+    lost = (
+        "lost: crash.compacted-0 offsets 250–255, crash.big-index-0 29 bytes, "
+        "crash.plain-0 offsets 266–270 (5 records, 80 bytes), "
+        "crash.prealloc-0 offsets 2013–2016 (4 records, 304 bytes) and 53943 zeros, crash.txn-0 11 bytes"
+    )
     assert planned.stdout.splitlines()[-1] == f"{summary} would be copied; {lost}"
     assert done.stdout.splitlines()[-1] == f"{summary} copied; {lost}"
     topics = {row["topic"] for row in map(json.loads, octavo("topics", str(target), "--json").stdout.splitlines())}
@@ -313,10 +327,10 @@ def test_damage_that_ends_a_log_is_lost(tmp_path: Path) -> None:
     damaged[-1] ^= 1
     source, line = tmp_path / "source", ("copy", str(tmp_path / "source"), str(tmp_path / "target"), "--dry-run")
     write_segment(source / "t-0", 0, batch(0), bytes(damaged))
-    assert octavo(*line).stdout.endswith("lost: t-0 offsets 1–3\n")
+    assert octavo(*line).stdout.endswith(f"lost: t-0 offsets 1–3 (3 records, {len(damaged)} bytes)\n")
     write_segment(source / "t-0", 0, batch(0), tail=b"no batch, and nothing says what it was " * 3)
     run = octavo(*line)
-    assert (run.exit, run.stdout.splitlines()[-1].rpartition("; ")[2]) == (1, "lost: unknown offsets, see the notes")
+    assert (run.exit, run.stdout.splitlines()[-1].rpartition("; ")[2]) == (1, "lost: t-0 117 bytes")
 
 
 def test_topics_by_a_pattern(tmp_path: Path) -> None:

@@ -200,7 +200,10 @@ def test_what_is_not_there(tmp_path: Path, options: tuple[str, ...], sentence: s
     assert run.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("options", [("--position", "-1"), ("--offset", "x"), ("--position", "1", "--offset", "2")])
+@pytest.mark.parametrize(
+    "options",
+    [("--position", "-1"), ("--offset", "x"), ("--position", "1", "--offset", "2"), ("--all-records",)],
+)
 def test_wrong_usage(tmp_path: Path, options: tuple[str, ...]) -> None:
     run = explain(tmp_path, LOG, *options)
     assert (run.exit, run.stdout) == (2, "")

@@ -105,6 +105,8 @@ def test_an_unknown_group_and_a_directory_without_groups() -> None:
         1,
         f"octavo: {place}: there is no group 'crash-grup' (did you mean crash-group?)\n",
     )
+    other = octavo("groups", str(place), "--group", "zzz")
+    assert other.stderr == f"octavo: {place}: there is no group 'zzz'; `octavo groups LOGDIR` lists them\n"
     bare = octavo("groups", str(unpack("seed-004-log-format")))
     assert bare.exit == 1
     assert "there is no topic __consumer_offsets" in bare.stderr

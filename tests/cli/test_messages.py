@@ -16,12 +16,17 @@ import pytest
 
 import octavo as library
 from octavo.cli.command_table import COMMANDS
+from octavo.storage.segment.log_file import LogFile
+from octavo.system.filesystem import LocalFileSystem, Lock
 from octavo.system.os_errors import described, placed
 from tests.cli.owners import locked
+from tests.cli.producing import produce
 from tests.cli.runs import Run, octavo, printed
 from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
+FULL = "No space left on device"
+ONLY_READ = "or use what only reads (octavo.scan; the commands cat, topics, verify; broker --read-only) or --dry-run"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can play another user")
 
 
@@ -84,8 +89,32 @@ def test_a_directory_of_another_user_is_reported_once_with_what_to_do(
     octavo(line[0], str(logs), *line[1:])
     with as_nobody():
         run = octavo(line[0], str(logs), "--topic", "y") if line[0] == "create" else octavo(line[0], str(logs))
-    where = logs if line[0] == "topics" else logs / ".lock"
-    assert run == Run(1, "", f"octavo: {where}: Permission denied; run as the broker's user\n")
+    where, more = (logs, "") if line[0] == "topics" else (logs / ".lock", f", {ONLY_READ}")
+    assert run == Run(1, "", f"octavo: {where}: Permission denied; run as the broker's user{more}\n")
+
+
+@needs_root
+def test_a_broker_refuses_a_directory_where_it_can_change_only_the_lock(logs: Path, tmp_path: Path) -> None:
+    (logs / ".lock").touch()
+    give(logs, 65534)
+    os.chown(logs, 0, -1)
+    let_others_through(tmp_path)
+    logs.chmod(0o755)
+    with as_nobody():
+        run = octavo("broker", str(logs), "--listen", "127.0.0.1:0")
+    said = f"octavo: {logs}: Permission denied; run as the broker's user, {ONLY_READ}\n"
+    assert run == Run(1, "", said)
+    assert (logs / ".kafka_cleanshutdown").exists()
+
+
+def test_a_disk_mounted_for_reading_only_says_what_still_works(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: LocalFileSystem, path: Path) -> Lock:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(LocalFileSystem, "lock", refuse)
+    run = octavo("broker", str(logs), "--listen", "127.0.0.1:0")
+    problem = f"{logs}/.lock: Read-only file system; mount it for writing, {ONLY_READ}"
+    assert run == Run(1, "", f"octavo: {logs} is offline: {problem}\n")
 
 
 @needs_root
@@ -100,6 +129,35 @@ def test_an_output_where_one_may_not_write_has_nothing_to_do_with_the_broker(
     with as_nobody():
         run = octavo("cat", str(logs), "--format", form, "--output", f"{output}{end}")
     assert run == Run(1, "", f"octavo: {output}: Permission denied; choose a place that you may write to\n")
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be appended to a log."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(LogFile, "append", refuse)
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_a_full_disk_is_reported_once_by_produce(logs: Path) -> None:
+    run = produce(logs, b"v")
+    assert run == Run(1, "", f"octavo: line 1: {logs}/t-0: cannot append: its directory is offline: {FULL}\n")
+
+
+def test_a_full_disk_is_reported_once_by_copy(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    for partition in range(2):
+        write_segment(source / f"t-{partition}", 0, batch(0))
+    request.getfixturevalue("full_disk")
+    run = octavo("copy", str(source), str(target))
+    assert run.exit == 1
+    *partitions, last = run.stderr.splitlines()
+    assert [line.partition(": ")[2].partition(":")[0] for line in sorted(partitions)] == ["t-0", "t-1"]
+    assert last == f"octavo: {target} is offline: {FULL}"
+    assert run.stderr.count(FULL) == 1
 
 
 def test_a_directory_that_goes_offline_is_not_printed_by_the_logging_module() -> None:
@@ -119,8 +177,8 @@ def test_a_lock_names_its_holder_and_what_still_works(logs: Path) -> None:
             run = octavo(command, str(logs))
             assert run.exit == 1
             assert f"octavo: {logs}: in use: process " in run.stderr
-            assert ") holds .lock. Stop it first, or use what only reads" in run.stderr
-            assert run.stderr.endswith("(octavo.scan; the commands cat, topics, verify) or --dry-run\n")
+            assert ") holds .lock. Stop it first, " in run.stderr
+            assert run.stderr.endswith(f"{ONLY_READ}\n")
         assert octavo("recover", str(logs), "--dry-run").exit == 0
         assert octavo("topics", str(logs)).exit == 0
 

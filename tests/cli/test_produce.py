@@ -158,8 +158,9 @@ def test_a_transaction_is_all_or_nothing(store: Path) -> None:
         (b"", ["--property", "parse.keys=true"], "parse.keys is not a property of lines, expected one of"),
         (b"", ["--property", "parse.key=yes"], "parse.key is 'yes', expected true or false"),
         (b"{}\n[]\n", ["--format", "json"], "line 2: a list, expected an object"),
-        (b"{", ["--format", "json"], "line 1: not JSON"),
-        (b'{"valeu":1}', ["--format", "json"], "line 1: field 'valeu', expected some of headers, key"),
+        (b"{}\n{", ["--format", "json"], "line 2, column 2: not JSON: Expecting property name"),
+        (b'"\xff"', ["--format", "json"], "line 1: not JSON: 'utf-8' codec"),
+        (b'{"valeu":1}', ["--format", "json"], "line 1: unknown field 'valeu'; known fields are headers, key"),
         (b'{"value":1}', ["--format", "json"], "line 1: the value is a number, expected a string, null or"),
         (b'{"value":{"base64":"?"}}', ["--format", "json"], "line 1: the value cannot be read"),
         (b'{"headers":{}}', ["--format", "json", "--bytes", "hex"], ""),
@@ -175,7 +176,7 @@ def test_a_transaction_is_all_or_nothing(store: Path) -> None:
         (b'{"timestamp":1%s}' % (b"0" * 19), ["--format", "json"], "line 1: timestamp 10000000000000000000, expected"),
         (b'\n{"timestamp":-5}', ["--format", "json"], "line 2: timestamp -5, expected 0 or more"),
         (b'{}\n{"partition":9}', ["--format", "json"], "line 2: there is no partition t-9, expected 0 to 1"),
-        (b"", ["--key-separator", ""], "key.separator is '', expected at least one character"),
+        (b"", ["--key-separator", ""], "octavo: --key-separator is '', expected at least one character"),
         (b"", ["--property", "headers.separator="], "headers.separator is '', expected at least one character"),
         (b"", ["--producer-property", "zz=1"], "zz is not a producer config (expected one of acks, batch.size,"),
         (b"garbage!", ["--format", "arrow"], "not Arrow data, or damaged: "),
@@ -255,6 +256,13 @@ def test_what_the_log_refuses_names_line_and_partition(store: Path) -> None:
 def test_an_unknown_topic(store: Path) -> None:
     run = produce(store, b"v", topic="orders")
     assert (run.exit, run.stdout) == (1, "") and "there is no topic 'orders'" in run.stderr
+
+
+def test_a_missing_directory(tmp_path: Path) -> None:
+    logs = tmp_path / "my logs"
+    run = octavo("produce", str(logs), "--topic", "t")
+    hint = f"`octavo create '{logs}' --topic t` creates it with the topic"
+    assert (run.exit, run.stdout, run.stderr) == (1, "", f"octavo: {logs}: no such directory; {hint}\n")
 
 
 @pytest.mark.parametrize(("partitions", "missing"), [(2, (1, 0)), (4, (1, 0))])

@@ -35,6 +35,7 @@ CHECKPOINTS = (
     REPLICATION_OFFSET_CHECKPOINT,
     CLEANER_OFFSET_CHECKPOINT,
 )
+MARKED = "29 files marked .deleted removed\n"
 METADATA = "__cluster_metadata-0"  # the broker's own, to which it continues writing when it starts
 RESTARTED_EPOCH = 2
 ARCHIVED_MS = 1_794_780_000_000
@@ -105,7 +106,7 @@ def test_what_was_cut_is_reported(torn: Path) -> None:
     summary = (
         "11 segments of 11 partitions checked and reindexed; 22 records, 55180 bytes (53.9 KiB) of 5 partitions cut\n"
     )
-    assert run.stdout == CUTS + summary
+    assert run.stdout == CUTS + MARKED + summary
     again = octavo("recover", str(torn))
     assert again.stdout == (
         "0 segments of 11 partitions checked and reindexed; nothing was cut\n"
@@ -117,7 +118,9 @@ def test_a_dry_run_says_the_same_and_changes_nothing(torn: Path) -> None:
     before = state(torn)
     run = octavo("recover", "--dry-run", str(torn))
     assert (run.exit, run.stderr) == (0, "")
-    assert run.stdout.startswith(CUTS.replace(" cut:", " would be cut:"))
+    assert run.stdout.startswith(
+        CUTS.replace(" cut:", " would be cut:") + MARKED.replace("removed", "would be removed")
+    )
     assert run.stdout.endswith(
         "would be checked and reindexed; 22 records, 55180 bytes (53.9 KiB) of 5 partitions would be cut\n"
         f"7 sound records lie after damage; `octavo copy {torn} NEW` keeps them\n"
@@ -161,7 +164,7 @@ def test_folders_that_no_broker_serves_are_recovered_and_named(torn: Path) -> No
     assert (named[stray], named[future]) == (("crash.plain", 0, 80), ("crash.txn", 0, 11))
     run = octavo("recover", str(torn))
     assert (run.exit, run.stderr) == (0, "")
-    assert run.stdout.splitlines()[:-1] == [
+    assert run.stdout.splitlines()[:-2] == [
         *served,
         f"{stray}: segment 213, position 3851: offsets 266–270 (5 records, 80 bytes) cut: an incomplete batch",
         f"{stray}: unknown to its cluster: kept, but no broker serves it",
@@ -225,7 +228,7 @@ def test_a_partition_that_cannot_be_loaded_does_not_stop_the_others(torn: Path) 
     before = state(torn / "crash.plain-0")
     run = octavo("recover", str(torn))
     assert run.exit == 1
-    assert run.stdout.splitlines()[:-1] == [line for line in CUTS.splitlines() if "crash.plain" not in line]
+    assert run.stdout.splitlines()[:-2] == [line for line in CUTS.splitlines() if "crash.plain" not in line]
     assert run.stderr.startswith(f"octavo: {bad.parent}: not recovered: {bad}")
     assert state(torn / "crash.plain-0") == before
     after = checkpoint.decode_offsets((torn / RECOVERY_POINT_CHECKPOINT).read_bytes())
@@ -269,7 +272,7 @@ def test_other_commands_recover_first_and_say_so_on_stderr(torn: Path) -> None:
     assert run.stderr == f"{lost} cut: an incomplete batch\n"
     # The others were not opened, and still need to be recovered.
     assert not (torn / CLEAN_SHUTDOWN).exists()
-    assert octavo("recover", str(torn)).stdout.splitlines()[:-1] == [
+    assert octavo("recover", str(torn)).stdout.splitlines()[:-2] == [
         line for line in CUTS.splitlines() if "crash.plain" not in line
     ]
 

@@ -45,6 +45,14 @@ def test_users_are_added_listed_and_removed(logs: str, monkeypatch: pytest.Monke
     assert octavo("users", logs).stdout == "bob: SCRAM-SHA-256, SCRAM-SHA-512\n"
 
 
+def test_the_first_user_comes_before_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new = str(tmp_path / "new")
+    assert octavo("users", new).exit == 1
+    assert not Path(new).exists()
+    assert with_password(monkeypatch, "secret\n", "users", new, "--add", "admin") == Run(0, "", "")
+    assert octavo("users", new).stdout == "admin: SCRAM-SHA-256, SCRAM-SHA-512\n"
+
+
 def test_what_cannot_be_done(logs: str, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = octavo("users", logs, "--delete", "carol")
     assert (refused.exit, "'carol'" in refused.stderr) == (1, True)

@@ -32,7 +32,7 @@ def test_a_sound_directory_is_one_line_and_the_exit_code_is_0(log: Path) -> None
     run = octavo("verify", str(log.parent.parent))
     size = log.stat().st_size
     assert (run.exit, run.stderr) == (0, "")
-    assert run.stdout == f"0 problems, 0 infos in 1 segment of 1 partition (2 batches, 4 records, {size} bytes)\n"
+    assert run.stdout == f"0 problems, 0 notes in 1 segment of 1 partition (2 batches, 4 records, {size} bytes)\n"
 
 
 def test_a_problem_is_a_line_and_the_exit_code_is_1(log: Path) -> None:
@@ -41,7 +41,7 @@ def test_a_problem_is_a_line_and_the_exit_code_is_1(log: Path) -> None:
     problem, summary, *steps = run.stdout.splitlines()
     assert run.exit == 1
     assert problem.startswith(f"problem: {log}, position 0: crc-mismatch: the CRC of the batch at offset 0 is not ")
-    assert summary.startswith("1 problem, 0 infos in 1 segment of 1 partition ")
+    assert summary.startswith("1 problem, 0 notes in 1 segment of 1 partition ")
     root = log.parent.parent
     assert steps == [
         "next:",
@@ -67,20 +67,20 @@ def test_infos_alone_exit_0_and_are_counted_by_kind() -> None:
     assert run.exit == 0
     counts, summary, *steps = run.stdout.splitlines()
     assert counts == (
-        "54 infos: 29 files and folders to be deleted, 24 indexes with unused entries at their end, "
+        "54 notes: 29 files and folders to be deleted, 24 indexes with unused entries at their end, "
         "1 log with zeros at its end; --all shows them"
     )
-    assert summary.startswith("0 problems, 54 infos in 32 segments of 12 partitions (928 batches, 2991 records, ")
+    assert summary.startswith("0 problems, 54 notes in 32 segments of 12 partitions (928 batches, 2991 records, ")
     assert summary.endswith(", 213362 bytes = 208.4 KiB)")
     assert steps == ["next:", f"  octavo recover --dry-run {root}  # unless a broker runs on it"]
     everything = octavo("verify", str(root), "--all").stdout.splitlines()
-    assert [line for line in everything if line.startswith("info: ")] == everything[:54]
+    assert [line for line in everything if line.startswith("note: ")] == everything[:54]
     assert everything[54:] == [summary, *steps]
 
 
-def test_problems_come_before_infos() -> None:
+def test_problems_come_before_notes() -> None:
     lines = octavo("verify", str(unpack("v431-torn")), "--all").stdout.splitlines()
-    assert [line.partition(":")[0] for line in lines[:59]] == ["problem"] * 2 + ["info"] * 57
+    assert [line.partition(":")[0] for line in lines[:59]] == ["problem"] * 2 + ["note"] * 57
 
 
 def test_only_an_index_is_wrong(log: Path) -> None:

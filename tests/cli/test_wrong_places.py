@@ -127,14 +127,17 @@ def test_a_partial_copy_without_its_root_is_still_read(tmp_path: Path) -> None:
     assert octavo("topics", str(tmp_path), "--topic", "orders").exit == 0
 
 
-def test_offsets_beyond_the_end_are_reported(parent: Path) -> None:
+def test_offsets_beyond_the_end_are_reported(parent: Path, caplog: pytest.LogCaptureFixture) -> None:
     logs = parent / "disk1"
     run = printed("cat", str(logs), "--offset", "100")
     said = f"octavo: {logs}/orders-0: offset 100 is beyond the log's end, 3; nothing to read\n"
     assert (run.exit, run.stdout, run.stderr) == (1, "", said)
     assert printed("cat", str(logs), "--offset", "3").exit == 0
+    caplog.clear()
     scan = library.scan(logs, from_offset=100)
-    assert scan.to_table().num_rows == 0
+    assert scan.count() == scan.to_table().num_rows == 0
+    place = f"{logs}/orders-0: offset 100 is beyond the log's end, 3; nothing to read"
+    assert caplog.messages == [f"from_offset is beyond the end of every partition, such as {place}"]
     assert scan.is_beyond_end
     assert "beyond the log's end" in str(scan.notes[0])
 

@@ -92,10 +92,11 @@ def sections() -> Iterator[str]:
         context = click.Context(command, info_name=f"octavo {name}")
         usage = " ".join([f"octavo {name}", *command.collect_usage_pieces(context)])
         text = inspect.cleandoc(command.help or row.summary)
-        listed = table(("option", "meaning"), *options(command, context))
+        own = options(command, context)
+        listed = table(("option", "meaning"), *own) if own else ""
         examples = "".join(f"{line}\n" for line in EXAMPLES.get(name, ()))
-        shown = f"\n```sh\n{examples}```\n" if examples else ""
-        yield f"## octavo {name}\n\n```\n{usage}\n```\n\n{text}\n\n{listed}{shown}"
+        shown = f"```sh\n{examples}```\n" if examples else ""
+        yield "\n".join(filter(None, [f"## octavo {name}\n", f"```\n{usage}\n```\n", f"{text}\n", listed, shown]))
 
 
 def overview() -> str:

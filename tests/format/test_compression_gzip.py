@@ -68,7 +68,7 @@ def test_a_wrong_header_checksum_is_refused() -> None:
 
 @pytest.mark.parametrize("cut", range(10, 33))
 def test_a_header_cut_short_is_refused(cut: int) -> None:
-    with pytest.raises(InvalidRecordError, match="ends in its header"):
+    with pytest.raises(InvalidRecordError, match="cut off in its header"):
         unpack(member(b"octavo", ALL)[:cut])
 
 

@@ -129,7 +129,7 @@ def test_blocks_up_to_the_descriptors_size_are_taken(bd: int, largest: int) -> N
 def test_a_content_size_is_skipped_but_hashed(magic: int) -> None:
     stream = header(0x60 | CONTENT_SIZE, content_size=b"anything") + stored(b"octavo") + END
     assert unpack(stream, magic) == b"octavo"
-    with pytest.raises(InvalidRecordError, match="ends in its header"):
+    with pytest.raises(InvalidRecordError, match="cut off in its header"):
         unpack(stream[:14], magic)
 
 

@@ -125,7 +125,7 @@ STRICTER = {
     Codec.ZSTD: (
         "are left",
         "without its",
-        "ends in its header",
+        "cut off in its header",
         "expected a zstd frame",
         "expected bit 3",
         "content size",

@@ -26,3 +26,14 @@ def test_an_interrupted_copy_goes_on_later(tmp_path: Path) -> None:
         second = copy.run(task, logs.log("t", 0), told.append)
         assert (second.start_offset, first.batches + second.batches) == (first.batches, len(batches))
     assert (tmp_path / "target" / "t-0" / source.name).read_bytes() == source.read_bytes()
+
+
+def test_a_batch_that_is_being_written_is_not_lost(tmp_path: Path) -> None:
+    torn, whole = batch(1, 3)[:100], batch(1, 3)
+    source = write_segment(tmp_path / "source" / "t-0", 0, batch(0), closed=False, tail=torn)
+    (task,) = copy.plan(open_log_dirs(tmp_path / "source").partitions.values())
+    with LogManager(tmp_path / "target", background=False) as logs:
+        copy.prepare(logs, "t", [task], {})
+        assert copy.run(task, logs.log("t", 0), lambda _: None, dry_run=True).after_end.size == len(torn)
+        source.write_bytes(batch(0) + whole)
+        assert copy.run(task, logs.log("t", 0), lambda _: None).after_end.size == 0

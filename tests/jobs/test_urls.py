@@ -137,7 +137,7 @@ def test_a_partition_alone_brings_its_configs_along(url: str) -> None:
 
 CHANGING = [
     ("recover",),
-    ("recover", "--dry-run"),
+    ("recover",),
     ("retain",),
     ("compact",),
     ("reindex",),
@@ -159,6 +159,12 @@ def test_a_command_that_changes_files_refuses_a_url(line: tuple[str, ...], tmp_p
     problem = "cannot change files at a URL; copy them to a local directory first: octavo copy URL DIR"
     assert (run.exit, run.stdout, run.stderr) == (1, "", f"octavo: s3://octavo/logs: {problem}\n")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_at_a_url_names_the_command_that_works_there(tmp_path: Path) -> None:
+    run = octavo("recover", "--dry-run", f"s3://{KEY}:{SECRET}@octavo/logs?region=x", folder=tmp_path)
+    problem = "a dry run needs local files; to see what is damaged at a URL, use `octavo verify URL`"
+    assert (run.exit, run.stdout, run.stderr) == (1, "", f"octavo: s3://octavo/logs: {problem}\n")
 
 
 def test_a_copy_to_a_url_is_refused(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -15,7 +16,9 @@ import octavo
 from octavo.scanner.findings import ScanFindings
 from octavo.scanner.log_dirs import distinct
 from octavo.scanner.places.location import locate
+from octavo.scanner.places.remote import RemoteFileSystem
 from octavo.scanner.reading.arrow import read_tasks
+from octavo.system.os_errors import described
 from tests.golden import archives
 from tests.s3 import KEY, SECRET, Server, s3_server
 
@@ -55,6 +58,28 @@ def test_a_scan_is_the_same_wherever_the_files_are(place: str, isolation: str) -
     assert there.to_table() == here.to_table()
     assert there.to_table().num_rows > 300
     assert list(there.records()) == list(here.records())
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [("", 15), ("?scheme=http", 15), ("?retry_limit_seconds=300", 300), ("?scheme=http&retry_limit_seconds=2", 2)],
+)
+def test_googles_client_does_not_retry_for_a_quarter_of_an_hour(given: str, seconds: int) -> None:
+    pytest.importorskip("pyarrow._gcsfs")
+    place = locate(f"gs://anonymous@bucket/logs{given}")
+    assert isinstance(place.file_system, RemoteFileSystem)
+    (settings,) = place.file_system.file_system.__reduce__()[1]
+    assert (place.path, settings["retry_time_limit"]) == ("bucket/logs", timedelta(seconds=seconds))
+
+
+def test_googles_errors_are_shortened() -> None:
+    class Unreachable:
+        def get_file_info(self, _: str) -> None:
+            raise OSError("google::cloud::Status(UNAVAILABLE: Could not resolve hostname error_info={reason=,\n}})")
+
+    with pytest.raises(OSError, match="UNAVAILABLE") as error:
+        RemoteFileSystem(Unreachable(), "gs://").entry("bucket/logs")
+    assert described(error.value) == "gs://bucket/logs: UNAVAILABLE: Could not resolve hostname"
 
 
 class _Refusal(BaseHTTPRequestHandler):

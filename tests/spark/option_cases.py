@@ -14,7 +14,8 @@ STRATEGIES = {"subscribe", "subscribePattern", "assign"}
 
 
 class Case(NamedTuple):
-    """One query: an option, its value as shown on the page, and the options in addition to those of every query."""
+    """One query: an option, its value as shown on the page (or a description of it, in parentheses), and the options
+    in addition to those of every query."""
 
     option: str
     value: str
@@ -65,17 +66,24 @@ CASES = [
     *_values("startingOffsetsByTimestamp", _BOTH % (T0 + 3000, T0 + 1000), '{"orders":{"0":1}}', "[]", "earliest"),
     Case(
         "startingTimestamp",
-        "before startingOffsets",
+        "(before startingOffsets)",
         {"startingTimestamp": str(T0 + 2500), _START: "earliest", "startingOffsetsByTimestamp": _BOTH % (0, 0)},
     ),
     *_values("endingTimestamp", str(T0 + 2500), str(T0 + 99_999), "never"),
     *_values("endingOffsetsByTimestamp", _BOTH % (T0 + 3000, T0 + 1000), "{"),
     *_values("endingOffsets", "latest", "earliest", _BOTH % (4, -1), _BOTH % (4, -2), _OTHER_PARTITIONS, "never"),
     Case(
-        "endingOffsets", "before startingOffsets", {_START: _BOTH % (5, 0), "endingOffsets": _BOTH % (4, 2)}, ("batch",)
+        "endingOffsets",
+        "(before startingOffsets)",
+        {_START: _BOTH % (5, 0), "endingOffsets": _BOTH % (4, 2)},
+        ("batch",),
     ),
-    Case("endingOffsets", "other partitions", {_START: _BOTH % (1, 0), "endingOffsets": _OTHER_PARTITIONS}, ("batch",)),
-    Case("endingTimestamp", "before startingOffsets", {_START: _BOTH % (5, 0), "endingTimestamp": str(T0)}, ("batch",)),
+    Case(
+        "endingOffsets", "(other partitions)", {_START: _BOTH % (1, 0), "endingOffsets": _OTHER_PARTITIONS}, ("batch",)
+    ),
+    Case(
+        "endingTimestamp", "(before startingOffsets)", {_START: _BOTH % (5, 0), "endingTimestamp": str(T0)}, ("batch",)
+    ),
     *_values("failOnDataLoss", "false", "TRUE", "perhaps"),
     *_values("maxOffsetsPerTrigger", "4", "1", "many"),
     *_values("minOffsetsPerTrigger", "4", "many"),

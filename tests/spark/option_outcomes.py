@@ -143,7 +143,9 @@ def page(outcomes: dict[Key, tuple[Outcome, Outcome]]) -> str:
     """The table: one row per query."""
     lines = ["| option | value | query | Spark's Kafka source | octavo |", "|---|---|---|---|---|"]
     for (option, value, mode), (kafka, octavo) in outcomes.items():
-        cells = [option, f"`{value}`" if value else "", mode, _cell(kafka), _cell(octavo)]
+        is_described = value.startswith("(") and value.endswith(")")
+        shown = value if is_described or not value else f"`{value}`"
+        cells = [option, shown, mode, _cell(kafka), _cell(octavo)]
         if (option, value, mode) in DIFFERENCES:
             cells[-1] += f" ({DIFFERENCES[option, value, mode]})"
         elif not differ(kafka, octavo) and kafka.get("error") == octavo.get("error"):

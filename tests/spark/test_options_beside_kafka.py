@@ -116,8 +116,8 @@ def test_both_sources_stream_the_same_offsets(spark: SparkSession, kafka: Broker
 def test_sparks_source_still_says_what_was_recorded(spark: SparkSession, kafka: Broker) -> None:
     """Only a few of the cases: all of them are asked when the page is made."""
     for option, value, mode in (
-        ("startingTimestamp", "before startingOffsets", "batch"),
-        ("endingOffsets", "other partitions", "batch"),
+        ("startingTimestamp", "(before startingOffsets)", "batch"),
+        ("endingOffsets", "(other partitions)", "batch"),
         ("maxOffsetsPerTrigger", "4", "stream"),
     ):
         case = next(case for case in CASES if (case.option, case.value) == (option, value))

@@ -101,7 +101,7 @@ def test_one_of_several_starting_options_takes_precedence(given: dict[str, str],
         ({"subscribe": None, "assign": "orders"}, "No topicpartitions to assign"),
         (
             {"subscribe": None, "assign": '{"orders":0}'},
-            'Expected e.g. {"topicA":[0,1],"topicB":[0,1]}, got {"orders":0}',
+            'assign: Expected e.g. {"topicA":[0,1],"topicB":[0,1]}, got {"orders":0}',
         ),
         ({"path": None}, "no log directory"),
         ({"paths": "/a"}, "paths: expected a JSON list"),
@@ -157,9 +157,11 @@ def test_what_only_a_stream_has_is_checked_by_a_stream(given: dict[str, str], me
         ({"startingOffsets": '{"orders":{"0":-1}}'}, "startingOffsets for orders-0 can't be latest"),
         ({"endingOffsets": "earliest"}, "ending offset can't be earliest for batch queries"),
         ({"endingOffsets": '{"orders":{"0":-2}}'}, "ending offset for orders-0 can't be earliest"),
-        ({"endingOffsets": "end"}, 'Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}, got end'),
+        ({"startingOffsets": "ealiest"}, "startingOffsets: Expected e.g. "),
+        ({"startingOffsets": "ealiest"}, ", got ealiest (did you mean earliest?)"),
+        ({"endingOffsets": "end"}, 'endingOffsets: Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}, got'),
         ({"startingTimestamp": "now"}, "Expected a single long value, got now"),
-        ({"startingOffsetsByTimestamp": "[]"}, 'Expected e.g. {"topicA": {"0": 123456789'),
+        ({"startingOffsetsByTimestamp": "[]"}, 'startingOffsetsByTimestamp: Expected e.g. {"topicA": {"0": 123456789'),
         (
             {"startingOffsets": '{"orders":{"0":1}}', "endingOffsets": '{"orders":{"1":1}}'},
             "The specified start offset and end offset should have the same topic-partitions",
@@ -208,7 +210,7 @@ def test_offsets_in_json_are_in_order_and_come_back() -> None:
     flat = {TopicPartition("b", 10): 5, TopicPartition("b", 9): 4, TopicPartition("a", 0): 3}
     nested = to_nested(flat)
     assert json.dumps(nested) == '{"a": {"0": 3}, "b": {"9": 4, "10": 5}}'
-    assert from_nested(nested) == flat == offsets(json.dumps(nested))
+    assert from_nested(nested) == flat == offsets("startingOffsets", json.dumps(nested))
 
 
 def test_the_schema_is_that_of_sparks_kafka_source() -> None:

@@ -15,7 +15,7 @@ from octavo.broker.context import Context
 from octavo.broker.dispatch import Dispatcher
 from octavo.broker.limits import ConnectionLimits
 from octavo.broker.metrics import MetricsServer
-from octavo.broker.network.server import Server
+from octavo.broker.network.server import Server, bind
 from octavo.broker.quotas.store import QuotaStore
 from octavo.broker.security.authorizer import Authorizer
 from octavo.broker.security.listeners import Endpoint, Listener, check_exposure, listeners_of, parse_listener
@@ -65,10 +65,7 @@ class Broker:
         metrics: str | None = None,
     ) -> None:
         given = logs.broker_properties if isinstance(logs, LogDir) else configs or {}
-        if listen is None and "listeners" not in given:
-            listen = _ANY_LOCAL_PORT
-        listeners = listeners_of(_several(listen), _several(advertise), given)
-        check_exposure(listeners, allow_remote=allow_remote)
+        listeners = check_addresses(listen, advertise, given, allow_remote=allow_remote, metrics=metrics)
         self._is_read_only = read_only
         self._own = ExitStack()
         if isinstance(logs, LogDir):
@@ -199,6 +196,29 @@ class Broker:
             return function()
 
         return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
+
+
+def check_addresses(
+    listen: str | Sequence[str] | None,
+    advertise: str | Sequence[str] | None,
+    configs: Mapping[str, Given],
+    *,
+    allow_remote: bool,
+    metrics: str | None,
+) -> list[Listener]:
+    """The listeners of a broker. Raises if one is invalid or exposed, or if an address is in use, so that a broker that
+    cannot start leaves no new directory behind."""
+    if listen is None and "listeners" not in configs:
+        listen = _ANY_LOCAL_PORT
+    listeners = listeners_of(_several(listen), _several(advertise), configs)
+    check_exposure(listeners, allow_remote=allow_remote)
+    addresses = [listener.address for listener in listeners]
+    if metrics is not None:
+        addresses.append(parse_listener(metrics)[1])
+    for address in addresses:
+        if address.port:
+            bind(address).close()
+    return listeners
 
 
 def _enforces_acls(authorizer: str) -> bool:

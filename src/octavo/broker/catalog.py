@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from octavo.client.log_dir import LogDir
 from octavo.errors import KafkaError, UnknownTopicOrPartitionError
-from octavo.format.kafka_uuid import ZERO_UUID
+from octavo.format.kafka_uuid import ZERO_UUID, to_text
 from octavo.format.names import INTERNAL_TOPICS, TopicPartition
 from octavo.storage.partition_log import PartitionLog
 
@@ -82,5 +82,5 @@ class Catalog:
     def with_id(self, topic_id: bytes) -> Topic:
         topic = self._listed().by_id.get(topic_id)
         if topic is None:
-            raise UnknownTopicIdError("there is no topic with this id")
+            raise UnknownTopicIdError(f"there is no topic with the id {to_text(topic_id)}")
         return topic

@@ -57,6 +57,6 @@ COMMANDS: dict[str, Command] = {
     "topics": Command("octavo.cli.commands.topics", "List the partitions of a log directory with exact counts."),
     "truncate": Command("octavo.cli.commands.truncate", "Cut the end of a partition's log."),
     "upgrade": Command("octavo.cli.commands.upgrade", "Rewrite old formats as v2, or all batches with another codec."),
-    "users": Command("octavo.cli.commands.users", "List, add and remove the users that log in to a broker."),
+    "users": Command("octavo.cli.commands.users", "List, add and remove the users who log in to a broker with SCRAM."),
     "verify": Command("octavo.cli.verify.command", "Check everything in a log directory."),
 }

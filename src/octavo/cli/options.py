@@ -138,11 +138,13 @@ def topic_configs(context: click.Context, option: click.Parameter, given: tuple[
     return configs
 
 
-def configs_option(callback: Callable[..., object]) -> Callable[[Function], Function]:
+def configs_option(
+    callback: Callable[..., object], what: str = "A config that overrides the topic's"
+) -> Callable[[Function], Function]:
     """The option `--config`; the callback checks names and values."""
     return click.option(
         "--config", "configs", multiple=True, metavar="KEY=VALUE", callback=callback,
-        help="A config that overrides the topic's; may be repeated. `octavo config` lists them.",
+        help=f"{what}; may be repeated. `octavo config` lists them.",
     )  # fmt: skip
 
 

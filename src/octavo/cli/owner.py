@@ -9,12 +9,14 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from octavo.cli.options import echo, many
 from octavo.cli.progress import progress_bar
+from octavo.errors import OctavoError
 from octavo.format.names import FileKind, SegmentFile, TopicPartition
 from octavo.jobs import owner
 from octavo.jobs.directories import bytes_to_recover
 from octavo.jobs.losses import Losses, LostPart
 from octavo.jobs.owner import Ownership as Ownership
 from octavo.jobs.owner import Store
+from octavo.storage.directory.log_root import OFFLINE_LOG
 from octavo.storage.log_manager import RECOVERY_LOG, LogManager
 from octavo.storage.partition_log import PartitionLog
 
@@ -35,7 +37,7 @@ def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) ->
     if sys.stderr.isatty():
         total = bytes_to_recover(logdirs, ownership.only, check_all=ownership.check_all)
     with ExitStack() as stack:
-        stack.enter_context(warnings_on_stderr())
+        stack.enter_context(warnings_on_stderr(hold_offline=True))
         with progress_bar("recovering", total) as progress:
             logs = stack.enter_context(owner.owned_as(kind, logdirs, ownership, lambda _, size: progress(size)))
         if not ownership.upkeep:
@@ -48,22 +50,50 @@ def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) ->
 
 
 class _Sentences(logging.Handler):
-    """Prints a warning in the form of the commands' messages."""
+    """Prints a warning in the form of the commands' messages; may hold back those about offline directories."""
+
+    def __init__(self, *, hold_offline: bool) -> None:
+        super().__init__(logging.WARNING)
+        self._held_log = OFFLINE_LOG if hold_offline else None
+        self.held: list[logging.LogRecord] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name != RECOVERY_LOG:  # printed with its partition, and in a dry run as what would be cut
+        if record.name == self._held_log and record.levelno == logging.ERROR:
+            self.held.append(record)
+        elif record.name != RECOVERY_LOG:  # printed with its partition, and in a dry run as what would be cut
             _say(record.getMessage())
 
 
 @contextmanager
-def warnings_on_stderr() -> Iterator[None]:
-    """Print the library's warnings while the block runs."""
-    logger, handler = logging.getLogger("octavo"), _Sentences(logging.WARNING)
+def warnings_on_stderr(*, hold_offline: bool = False) -> Iterator[None]:
+    """Print the library's warnings while the block runs, each once even in nested blocks.
+
+    With `hold_offline`, what is offline is printed at the end, unless the error that ends the block says it.
+    """
+    logger, handler = logging.getLogger("octavo"), _Sentences(hold_offline=hold_offline)
+    if any(isinstance(other, _Sentences) for other in logger.handlers):
+        yield
+        return
     logger.addHandler(handler)
+    ending = ""
     try:
         yield
+    except OctavoError as error:
+        ending = str(error)
+        raise
     finally:
         logger.removeHandler(handler)
+        for record in handler.held:
+            if not all(str(part) in ending for part in record.args or ()):
+                _say(record.getMessage())
+
+
+def without_reason(error: OctavoError, logs: LogManager) -> str:
+    """The error of one partition, without the reason why its directory is offline, which is printed at the end."""
+    sentence = str(error)
+    for reason in logs.offline.values():
+        sentence = sentence.removesuffix(f": {reason}")
+    return sentence
 
 
 def _say(sentence: str) -> None:

@@ -40,7 +40,7 @@ class LogDir(LogManager):
             for record in logs.consumer("orders"):
                 print(record.value)
 
-    Opening takes the lock, recovers what was not closed cleanly (`recovery` lists the cuts), and deletes nothing.
+    Opening takes the lock, recovers what was not closed cleanly (`recovery` lists the cuts), and applies no retention.
     Closing closes the clients first: records held by producers are appended, and consumed positions are committed.
 
     Args:

@@ -291,7 +291,8 @@ class BrokerTable(ConsumerGroupTable):
     # Internal topics
     offsets_topic_num_partitions: int = config(
         INT, 50, Between(1),
-        doc="How many partitions __consumer_offsets is created with. A later change sends groups to the wrong ones.",
+        doc="How many partitions __consumer_offsets is created with. If it is changed later, groups are looked for in "
+        "the wrong partitions, and their offsets are not found.",
     )  # fmt: skip
     offsets_topic_segment_bytes: int = config(
         INT, 100 << 20, Between(1),

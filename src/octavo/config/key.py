@@ -83,14 +83,15 @@ class ConfigKey:
         if isinstance(default, int) and synonym.unit is not Unit.SAME:
             default //= synonym.unit.value
         before = [other.name for other in self.synonyms[: self.synonyms.index(synonym)]]
-        unit = "" if synonym.unit is Unit.SAME else f", in {synonym.unit.name.lower()}"
-        unset = f", if {' and '.join(before)} {'are' if before[1:] else 'is'} not set" if before else ""
+        unit = "" if synonym.unit is Unit.SAME else f", given in {synonym.unit.name.lower()}"
+        unset = f"neither {' nor '.join(before)} is" if before[1:] else f"{''.join(before)} is not"
+        used = f"; used if {unset} set" if before else ""
         return ConfigKey(
             name=synonym.name,
             kind=self.kind if synonym.unit is Unit.SAME else INT,
             default=default,
             valid=self.valid if synonym.valid is None else synonym.valid,
-            doc=f"Gives {self.name} its default{unit}{unset}. {self.doc}",
+            doc=f"The default of {self.name}{unit}{used}. {self.doc}",
         )
 
 

@@ -70,12 +70,12 @@ class TopicTable:
     )  # fmt: skip
     local_retention_ms: int = config(
         LONG, -2, Between(-2), "log.local.retention.ms",
-        doc="With tiered storage, how long a copied segment stays on the local disk. -2: as retention.ms. "
+        doc="With tiered storage, how long a copied segment stays on the local disk. -2: the same as retention.ms. "
         "Octavo has no tiered storage and does not use it.",
     )  # fmt: skip
     local_retention_bytes: int = config(
         LONG, -2, Between(-2), "log.local.retention.bytes",
-        doc="With tiered storage, how many bytes stay on the local disk. -2: as retention.bytes. "
+        doc="With tiered storage, how many bytes stay on the local disk. -2: the same as retention.bytes. "
         "Octavo has no tiered storage and does not use it.",
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.sound import unreadable
 from octavo.format.names import TopicPartition
 from octavo.jobs.copy_start import copy_start_offset
-from octavo.jobs.losses import after_log_end
+from octavo.jobs.losses import LostPart, after_log_end
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL
 from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.lookup.bounds import OffsetRange
@@ -66,6 +66,7 @@ class Copied:
     size: int = 0
     damage_count: int = 0
     lost: list[OffsetRange] = field(default_factory=list)  # offsets that only damaged bytes can have held
+    after_end: LostPart = field(default_factory=LostPart)  # what follows the source's last sound batch
     notes: list[Note] = field(default_factory=list)
 
 
@@ -177,12 +178,10 @@ class _Copying:
         self.is_after_damage = False
 
     def finish(self, source: PartitionSnapshot) -> None:
-        """Note what is missing at the source's end, and what damage after it held."""
+        """Note what is missing at the source's end, and what lies after it."""
         self._notice_damage()
         self._note_loss_up_to(source.log_end_offset)
-        last = after_log_end(source).last_offset
-        if last is not None and last >= source.log_end_offset:
-            self.copied.lost.append(OffsetRange(source.log_end_offset, last + 1))
+        self.copied.after_end = after_log_end(source)
 
     def _notice_damage(self) -> None:
         """Notice what the source reported between two chunks."""

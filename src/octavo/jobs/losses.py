@@ -89,12 +89,14 @@ def from_offset(log: PartitionLog, offset: int) -> LostPart:
 
 
 def after_log_end(source: PartitionSnapshot) -> LostPart:
-    """What lies after the log's end if the log ends in damage, and not just in a batch that was being written."""
+    """What lies after the log's end: damage, or a batch that a crash cut off. Preallocated zeros are not a loss."""
     tail = source.tail
-    if tail is None or not tail.is_damaged:
+    if tail is None or tail.problem() is None:
         return LostPart()
     segment = source.segments[-1]
     with follow(source.files.path(segment)) as log:
+        if not tail.is_damaged and log.size() != tail.size:
+            return LostPart()  # no crash: a writer is completing the batch
         return look_at(log, tail.position, tail.size, segment.base_offset)
 
 

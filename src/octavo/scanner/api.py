@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Iterator
 from copy import copy
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from octavo.scanner.following.consumer import ScanConsumer
     from octavo.scanner.following.followed import Reset
 
+SCAN_LOG = __name__
+_log = logging.getLogger(SCAN_LOG)
 _SKIP = 'on_damage="skip" skips what is damaged and reads the rest'
 
 
@@ -81,7 +84,8 @@ def scan(
         topics: names, or a compiled pattern that matches whole names; None: all except Kafka's internal topics.
         partitions: one or several partition numbers; None: all.
         from_offset: the first offset: a number, "earliest", "latest", "highWatermark", or a mapping from
-            (topic, partition) to these.
+            (topic, partition) to these. Beyond a partition's end there is nothing to read, as a note says; beyond the
+            end of all of them, a warning is logged too.
         to_offset: the end, in the same forms; it is not included.
         from_timestamp: start at the first offset of this time or later: milliseconds, ISO 8601 text, a date or a
             datetime. The later of two starts counts.
@@ -176,7 +180,7 @@ class Scan:
 
     @property
     def damage_count(self) -> int:
-        """How many damaged places were skipped so far."""
+        """How many damaged places have been skipped so far."""
         return self._findings.damage_count
 
     @property
@@ -209,6 +213,8 @@ class Scan:
             if one.failure is not None:
                 self._findings.unreadable("", one.failure)
         self._is_beyond_end = bool(planned) and all(one.is_beyond for one in planned)
+        if self._is_beyond_end:  # no rows at all would look like an empty topic to a caller that does not read `notes`
+            _log.warning("from_offset is beyond the end of every partition, such as %s", self.notes[-1])
         for root in roots:
             self._findings.count(root.notes)
         return [task for one in planned for task in one.tasks]

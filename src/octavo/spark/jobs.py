@@ -123,7 +123,7 @@ def upgrade(
 ) -> list[Upgraded]:
     """Rewrite the topics' old formats as v2; with a codec, rewrite all batches with it. One result per partition.
 
-    A dry run stays on the driver, because only the driver has the files it writes.
+    A dry run stays on the driver: it writes to a temporary folder there, which the workers do not have.
     """
     codec, logdirs = None if compression_type is None else codec_named(compression_type), _local(_places(paths))
     names = _names(topics)

@@ -49,10 +49,10 @@ class LogManager:
     A partition that cannot be loaded raises an error; with `skip_unreadable` it is left untouched and listed. With
     `check_all` every batch is checked, even if the directory was closed cleanly.
 
-    Opening deletes nothing. What recovery had to cut is logged, and listed in `recovery`. With `upkeep` the directory
-    is maintained as by a broker: retention and the cleaner run in the background, and files and folders marked as
-    deleted (`.deleted`, `-delete`) are removed. Without `background` nothing happens that the owner did not call for,
-    and scheduled deletions are carried out at the close.
+    Opening applies no retention. What recovery had to cut is logged, and listed in `recovery`. With `upkeep` the
+    directory is maintained as by a broker: retention and the cleaner run in the background, and files and folders
+    marked as deleted (`.deleted`, `-delete`) are removed. Without `background` nothing happens that the owner did not
+    call for, and scheduled deletions are carried out at the close.
     A directory whose disk fails goes offline; the others stay in use. A forked child cannot use its parent's object.
     """
 

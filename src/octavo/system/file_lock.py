@@ -31,6 +31,9 @@ class LocalLock:
             raise BlockingIOError(errno.EDEADLK, "this process has opened it already")
         existed = path.exists()
         self._descriptor = open_owned(path, os.O_RDWR | os.O_CREAT)
+        if not _is_writable(path.parent):  # a crash left the file; whoever locks it could change nothing else
+            os.close(self._descriptor)
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path.parent))
         try:
             _lock_whole(self._descriptor)
         except OSError as error:
@@ -70,6 +73,10 @@ class LocalLock:
             return os.path.samestat(os.fstat(self._descriptor), self._path.stat())
         except FileNotFoundError:
             return False
+
+
+def _is_writable(folder: Path) -> bool:
+    return os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _lock_whole(descriptor: int) -> None:

@@ -14,7 +14,7 @@ _SAME_SCHEMES = {"s3a": "s3", "s3n": "s3"}
 # A secret may hold a slash that should have been quoted, so everything up to the last @ is left out.
 _CREDENTIALS = re.compile(r"(?<=:/)/?[^/?#]*[:@][^?#]*@")
 
-_HARMLESS = {"region", "scheme", "endpoint_override"}  # settings in a query that are not secrets
+_HARMLESS = {"region", "scheme", "endpoint_override", "retry_limit_seconds"}  # settings in a query that are not secrets
 
 
 def local_path(place: str) -> str | None:

@@ -10,7 +10,7 @@ import struct
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from octavo.broker.network.inbox import Inbox, SharedBuffer
+from octavo.broker.network.inbox import FrameLimit, Inbox, SharedBuffer
 from octavo.broker.network.outbox import Outbox
 from octavo.broker.network.stream_outbox import StreamOutbox
 from octavo.broker.request import CloseConnection
@@ -54,7 +54,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = transport
         host, *_ = transport.get_extra_info("peername") or ("",)
         self.peer = self._door.meet(host, transport.get_extra_info("peercert"))
-        self._inbox = Inbox(self._most_frame_bytes(), self._shared)
+        self._inbox = Inbox(self._frame_limit(), self._shared)
         if not self._limits.admit(self):
             transport.abort()
             return
@@ -155,7 +155,7 @@ class Connection(asyncio.BufferedProtocol):
             assert isinstance(head, bytes)
             self._answer_bytes += _LENGTH.unpack_from(head)[0]
             if self.peer.login is not None:  # which may have succeeded or failed just now
-                self._inbox.max_frame_bytes = self._most_frame_bytes()
+                self._inbox.limit = self._frame_limit()
             if self._answer_bytes > _TOGETHER_BYTES or self.peer.is_rejected:
                 self._send_answers()
         elif answer is not None:
@@ -219,10 +219,11 @@ class Connection(asyncio.BufferedProtocol):
         self._limits.note_use(self)
         self._work()
 
-    def _most_frame_bytes(self) -> int:
+    def _frame_limit(self) -> FrameLimit:
         """How large a request may be: before a login, not larger than a login needs."""
-        most = self._limits.max_frame_bytes
-        return most if self.peer.is_admitted else min(most, self._door.listener.config.sasl_server_max_receive_size)
+        most = FrameLimit("socket.request.max.bytes", self._limits.max_frame_bytes)
+        login = FrameLimit("sasl.server.max.receive.size", self._door.listener.config.sasl_server_max_receive_size)
+        return login if not self.peer.is_admitted and login.max_bytes < most.max_bytes else most
 
     def _set_reading(self, wanted: bool) -> None:
         if wanted is not self._is_reading_paused or self._transport.is_closing():

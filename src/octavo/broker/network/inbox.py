@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import NamedTuple
 
 from octavo.errors import CorruptionError
 
@@ -21,6 +22,13 @@ class SharedBuffer:
         self.view = memoryview(self.buffer)
 
 
+class FrameLimit(NamedTuple):
+    """How many bytes a request may have, and the config that says so."""
+
+    config: str
+    max_bytes: int
+
+
 class Inbox:
     """A frame is a view into the buffer, valid until its connection returns to the loop.
 
@@ -29,8 +37,8 @@ class Inbox:
     that announces a large frame but sends nothing takes no memory.
     """
 
-    def __init__(self, max_frame_bytes: int, shared: SharedBuffer) -> None:
-        self.max_frame_bytes = max_frame_bytes
+    def __init__(self, limit: FrameLimit, shared: SharedBuffer) -> None:
+        self.limit = limit
         self._shared = shared
         self._buffer = bytearray()
         self._start = self._end = 0
@@ -87,8 +95,8 @@ class Inbox:
         if self._end - self._start < _LENGTH.size:
             return 0
         length = int(_LENGTH.unpack_from(self._buffer, self._start)[0])
-        if not 0 <= length <= self.max_frame_bytes:
-            raise CorruptionError(f"a frame of {length} bytes, expected 0 to {self.max_frame_bytes}")
+        if not 0 <= length <= self.limit.max_bytes:
+            raise CorruptionError(f"a request of {length} bytes; {self.limit.config} allows {self.limit.max_bytes}")
         return _LENGTH.size + length
 
     def next_frame(self) -> memoryview | None:

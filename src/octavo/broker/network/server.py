@@ -14,7 +14,6 @@ from octavo.broker.security.listeners import Endpoint, Listener
 from octavo.broker.security.peer import Door
 from octavo.broker.security.tls import server_context
 from octavo.client.log_dir import LogDir
-from octavo.config import BrokerConfig
 from octavo.system.os_errors import placed
 
 _IDLE_CHECK_SECONDS = 10.0
@@ -36,8 +35,8 @@ class Server:
     async def listen(self, listener: Listener) -> Endpoint:
         """Accept connections and return the address. Clients get the advertised address, or else this one."""
         context = server_context(listener) if listener.protocol.has_tls else None
-        (host, port), advertised = listener.address, listener.advertised
-        listening = _bound(host, port, self._dispatcher.context.config)
+        host, advertised = listener.address.host, listener.advertised
+        listening = bind(listener.address, self._dispatcher.context.config.socket_send_buffer_bytes)
         bound = Endpoint(host, listening.getsockname()[1])
         endpoint = bound if advertised is None else Endpoint(advertised.host, advertised.port or bound.port)
         door = Door(listener, endpoint, self._dispatcher.context.security)
@@ -73,15 +72,16 @@ class Server:
         self._timer = self._loop.call_later(_IDLE_CHECK_SECONDS, self._close_idle)
 
 
-def _bound(host: str, port: int, config: BrokerConfig) -> socket.socket:
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+def bind(endpoint: Endpoint, send_buffer_bytes: int = -1) -> socket.socket:
+    """A socket that is bound to the address; it does not listen yet."""
+    family, kind, protocol, _, address = socket.getaddrinfo(*endpoint, type=socket.SOCK_STREAM)[0]
     listening = socket.socket(family, kind, protocol)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted connections inherit this
-        if config.socket_send_buffer_bytes >= 0:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, config.socket_send_buffer_bytes)
-        with placed(Endpoint(host, port)):
+        if send_buffer_bytes >= 0:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
+        with placed(endpoint):
             listening.bind(address)
     except OSError:
         listening.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, cast
@@ -16,7 +17,7 @@ from octavo.cli.options import logdirs_argument, say_notes
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner
 from octavo.jobs.export import Form
-from octavo.scanner.api import Scan
+from octavo.scanner.api import SCAN_LOG, Scan
 from octavo.scanner.reading.plan import ReadTask
 
 _RECORDS_AT_ONCE = 4096
@@ -37,6 +38,7 @@ def command(**options: Any) -> int:
     request = CatRequest(**options)
     request.check()
     records = request.scan()
+    logging.getLogger(SCAN_LOG).addHandler(logging.NullHandler())  # its warning is among the notes, which are printed
     if request.follow:
         return _follow(records, request)
     tasks = records.plan()

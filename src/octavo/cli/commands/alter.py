@@ -7,7 +7,16 @@ from collections.abc import Iterable
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, echo, json_option, logdirs_argument, many, print_json, topic_option
+from octavo.cli.options import (
+    configs_option,
+    echo,
+    json_option,
+    logdirs_argument,
+    many,
+    print_json,
+    topic_configs,
+    topic_option,
+)
 from octavo.cli.owner import Ownership, owned
 from octavo.config import TOPIC_CONFIGS, LogConfig, as_text
 from octavo.config.table import unknown
@@ -25,12 +34,12 @@ def _known(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tup
 @declare("alter")
 @logdirs_argument
 @topic_option
-@config_option
+@configs_option(topic_configs, "A config to set")
 @click.option(
     "--delete-config", "deleted", multiple=True, metavar="KEY", callback=_known,
     help="A config to reset to its default.",
 )  # fmt: skip
-@click.option("--partitions", type=click.IntRange(min=1), metavar="N", help="The new total of partitions.")
+@click.option("--partitions", type=click.IntRange(min=1), metavar="N", help="The new total number of partitions.")
 @json_option
 def command(
     logdirs: tuple[str, ...],

@@ -10,10 +10,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
-from octavo.broker.broker import Broker
+from octavo.broker.broker import Broker, check_addresses
 from octavo.cli.app import UsageError
 from octavo.cli.options import command as declare
 from octavo.cli.options import key_values, logdirs_argument
@@ -28,6 +29,22 @@ from octavo.jobs.directories import bytes_to_recover
 _GIVEN_OTHERWISE = {"log.dirs", "log.dir"}
 _DEFAULT_ADDRESS = "127.0.0.1:9092"
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own default is 700
+
+
+class _Configs(NamedTuple):
+    """What --config gives: configs, and files of configs."""
+
+    files: list[Path]
+    own: dict[str, str]
+
+
+def _configs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> _Configs:
+    """Tell files from configs: what has no `=` is a path."""
+    files = [Path(text) for text in given if "=" not in text]
+    for path in files:
+        if not path.is_file():
+            raise click.BadParameter(f"{str(path)!r}, expected KEY=VALUE or the path of a properties file")
+    return _Configs(files, key_values(context, option, tuple(text for text in given if "=" in text)))
 
 
 @declare("broker")
@@ -52,11 +69,12 @@ _OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own default is 700
 @click.option("--metrics", metavar="HOST:PORT", help="Where Prometheus finds metrics; needs octavo[metrics].")
 @click.option(
     "--config-file", type=click.Path(dir_okay=False, exists=True, path_type=Path), metavar="FILE",
-    help="A broker's server.properties. Configs that Octavo does not use are named on stderr.",
+    help="A broker's server.properties, like --config FILE. Configs that Octavo does not use are named on stderr.",
 )  # fmt: skip
 @click.option(
-    "--config", "configs", multiple=True, metavar="KEY=VALUE", callback=key_values,
-    help="A broker config, which overrides the file; may be repeated. `octavo config` lists them.",
+    "--config", "configs", multiple=True, metavar="KEY=VALUE|FILE", callback=_configs,
+    help="A broker config, which overrides those in files, or the path of a server.properties; may be repeated. "
+    "`octavo config` lists the configs.",
 )  # fmt: skip
 def command(
     logdirs: tuple[str, ...],
@@ -66,7 +84,7 @@ def command(
     read_only: bool,
     metrics: str | None,
     config_file: Path | None,
-    configs: dict[str, str],
+    configs: _Configs,
 ) -> None:
     """Serve log directories to Kafka's clients, until SIGTERM or Ctrl-C: then it stops cleanly, as a broker does.
 
@@ -77,12 +95,17 @@ def command(
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.set())
-    merged = {**(_read(config_file) if config_file else {}), **configs}
+    merged: dict[str, str] = {}
+    for path in [config_file, *configs.files] if config_file else configs.files:
+        merged |= _read(path)
+    merged |= configs.own
     addresses = listen or (None if "listeners" in merged else _DEFAULT_ADDRESS)
     try:
+        check_addresses(addresses, advertise or None, merged, allow_remote=insecure, metrics=metrics)
+        opening = _read_only(logdirs, merged) if read_only else _opened(logdirs, merged)
         with (
             warnings_on_stderr(),
-            _read_only(logdirs, merged) if read_only else _opened(logdirs, merged) as logs,
+            opening as logs,
             Broker(
                 logs,
                 listen=addresses,
@@ -123,7 +146,7 @@ def _read_only(logdirs: Sequence[str], configs: Mapping[str, str]) -> AbstractCo
 def _opened(logdirs: Sequence[str], configs: Mapping[str, str]) -> LogDir:
     """Open the directories, with a progress bar on a terminal while they are recovered."""
     total = bytes_to_recover(logdirs, None) if sys.stderr.isatty() else 0
-    with progress_bar("recovering", total) as progress:
+    with warnings_on_stderr(hold_offline=True), progress_bar("recovering", total) as progress:
         return LogDir(logdirs, configs=configs, create=True, upkeep=True, progress=lambda _, size: progress(size))
 
 

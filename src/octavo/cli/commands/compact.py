@@ -42,7 +42,9 @@ def _configs(context: click.Context, option: click.Parameter, given: tuple[str, 
 
 @declare("compact", SparkCommand)
 @logdirs_argument
-@click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all compacted.")
+@click.option(
+    "--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all compacted topics."
+)
 @configs_option(_configs)
 @now_option
 @click.option("--force", is_flag=True, help="Clean regardless of the dirty ratio.")

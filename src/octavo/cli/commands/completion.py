@@ -10,7 +10,7 @@ from octavo.cli.options import command as declare
 @declare("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> int:
-    """Print the script that lets SHELL complete commands, options, files, topics and configs.
+    """Print the script that lets your shell complete commands, options, files, topics and configs.
 
     Topics are completed from the log directories that are already on the line.
     """

@@ -71,7 +71,7 @@ def command(
 ) -> None:
     """Print the records of topics that a group has not read yet, and commit its offsets to __consumer_offsets.
 
-    Offsets are committed after their records were written to stdout, unless enable.auto.commit is false.
+    Offsets are committed after their records have been written to stdout, unless enable.auto.commit is false.
     """
     if bool(topics) == bool(include):
         raise UsageError("which topics? Give --topic or --include")

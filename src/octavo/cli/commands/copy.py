@@ -10,7 +10,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, echo, include_option, json_option, many, path_type, print_json, say_notes
-from octavo.cli.owner import Ownership, offsets_text, owned, warnings_on_stderr
+from octavo.cli.owner import Ownership, lost_text, offsets_text, owned, warnings_on_stderr, without_reason
 from octavo.cli.progress import progress_bar
 from octavo.errors import OctavoError, ScanError
 from octavo.format.names import CLUSTER_METADATA_TOPIC, TopicPartition
@@ -81,7 +81,7 @@ def command(
                     copied = outcome.get()
                 except OctavoError as error:
                     failed.append(outcome.task.topic_partition)
-                    echo(f"octavo: {outcome.task.topic_partition}: {error}", err=True)
+                    echo(f"octavo: {outcome.task.topic_partition}: {without_reason(error, logs)}", err=True)
                     continue
                 problems += copied.damage_count
                 done.append((outcome.task, copied))
@@ -124,7 +124,8 @@ def _print(task: CopyTask, copied: Copied, logs: LogManager, *, as_json: bool, d
                 "batches": copied.batches,
                 "bytes": copied.size,
                 "damages": copied.damage_count,
-                "lostOffsets": [[lost.start, lost.end - 1] for lost in copied.lost],
+                "lostOffsets": _lost_offsets(copied),
+                "bytesAfterEnd": copied.after_end.size,
                 "segments": None if dry_run else len(log.segments),
                 "logStartOffset": min(task.snapshot.log_start_offset, copied.end_offset),
                 "logEndOffset": copied.end_offset,
@@ -144,10 +145,18 @@ def _summary(done: Sequence[tuple[CopyTask, Copied]], failed: Sequence[TopicPart
     where = f"{many(len(done), 'partition')} of {many(len(topics), 'topic')}"
     parts = [(task.topic_partition, part) for task, copied in done for part in copied.lost]
     lost = [f"{name} {offsets_text(part.start, part.end - 1)}" for name, part in parts]
+    lost += [f"{task.topic_partition} {lost_text(copied.after_end)}" for task, copied in done if copied.after_end.size]
     is_damaged = any(copied.damage_count for _, copied in done)
     named = _some(lost) or ("unknown offsets, see the notes" if is_damaged else "nothing")
     incomplete = f"; failed: {_some([*map(str, sorted(failed))])}" if failed else ""
     return f"{batches}, {size} of {where} {'would be ' if dry_run else ''}copied; lost: {named}{incomplete}"
+
+
+def _lost_offsets(copied: Copied) -> list[list[int]]:
+    lost, after = [[part.start, part.end - 1] for part in copied.lost], copied.after_end
+    if after.first_offset is not None and after.last_offset is not None:
+        lost.append([after.first_offset, after.last_offset])
+    return lost
 
 
 def _some(names: Sequence[str]) -> str:

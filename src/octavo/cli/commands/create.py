@@ -5,7 +5,15 @@ from __future__ import annotations
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, echo, json_option, logdirs_argument, print_json, topic_option
+from octavo.cli.options import (
+    configs_option,
+    echo,
+    json_option,
+    logdirs_argument,
+    print_json,
+    topic_configs,
+    topic_option,
+)
 from octavo.cli.owner import Ownership, owned
 from octavo.errors import TopicExistsError
 from octavo.format import kafka_uuid
@@ -16,7 +24,7 @@ from octavo.storage.directory.topic_admin import check_topic_name
 @logdirs_argument
 @topic_option
 @click.option("--partitions", type=click.IntRange(min=1), metavar="N", help="How many partitions; default: 1.")
-@config_option
+@configs_option(topic_configs, "A config of the new topic")
 @click.option("--if-not-exists", is_flag=True, help="Do nothing if the topic exists.")
 @json_option
 def command(

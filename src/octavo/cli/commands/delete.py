@@ -18,7 +18,7 @@ from octavo.jobs.directories import check_topics, known_topics
 def command(logdirs: tuple[str, ...], topics: tuple[str, ...], if_exists: bool, as_json: bool) -> None:
     """Delete topics with their records, configs and checkpoint lines.
 
-    A partition's folder is first renamed to end in -delete, as in brokers, and then removed.
+    A partition's folder is first renamed to end in -delete, as a broker does, and then removed.
     """
     if if_exists:
         there = known_topics(logdirs)

@@ -54,8 +54,9 @@ _COLUMNS = (
 @declare("lookup")
 @logdirs_argument
 @click.option(
-    "--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all but internal."
-)
+    "--topic", "topics", multiple=True, metavar="T",
+    help="A topic; may be repeated. Default: all but Kafka's internal ones.",
+)  # fmt: skip
 @click.option(
     "--partition",
     "partitions",

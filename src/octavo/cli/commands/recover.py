@@ -11,13 +11,15 @@ import click
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, many, print_json
 from octavo.cli.owner import Ownership, cuts, loss_of, owned
-from octavo.format.names import FolderState, PartitionFolder
+from octavo.errors import LogDirError
+from octavo.format.names import FolderState, PartitionFolder, Transient
 from octavo.jobs.losses import Losses, LostPart
 from octavo.storage.directory.log_roots import live
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.sweep import sweep_dead
 from octavo.system.os_errors import described
+from octavo.system.urls import local_path, shown_url
 
 _UNSERVED = {
     FolderState.FUTURE: "a copy from another log directory that is not complete",
@@ -33,16 +35,20 @@ _UNSERVED = {
 def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: bool) -> int:
     """Bring LOGDIR into the state of a clean stop: cut torn tails, rebuild indexes and producer state.
 
-    Files of unfinished work are settled, segments after the recovery point are checked, and a log is cut at its first
-    damaged batch: one line per cut says what is lost and why. Then the checkpoints and .kafka_cleanshutdown are
-    written. After a clean stop only the last segment's end is checked, since brokers trust the mark; --all checks
-    everything. Files that a dead writer staged a day ago or earlier are removed.
+    Unfinished file operations are completed or undone, and files that are marked .deleted are removed. Segments after
+    the recovery point are checked, and a log is cut at its first damaged batch: one line per cut says what is lost and
+    why. Then the checkpoints and .kafka_cleanshutdown are written. After a clean stop only the last segment's end is
+    checked, since brokers trust that file; --all checks everything. Files that a dead writer staged at least a day ago
+    are removed.
 
     Recovery keeps nothing that follows a damaged batch, but `octavo copy LOGDIR NEW` does: run --dry-run first.
 
     A partition that cannot be loaded is left as it is and reported on stderr; the others are recovered, and the exit
     code is 1.
     """
+    for url in [place for place in logdirs if dry_run and local_path(place) is None]:
+        problem = "a dry run needs local files; to see what is damaged at a URL, use `octavo verify URL`"
+        raise LogDirError(f"{shown_url(url)}: {problem}")
     ownership = Ownership(dry_run=dry_run, skip_unreadable=True, upkeep=True, check_all=check_all)
     losses = ownership.losses
     with owned(logdirs, ownership) as logs:
@@ -58,6 +64,8 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
             for path in swept:
                 removed = "would be removed" if dry_run else "removed"
                 echo(f"{path}: {removed}: it was staged by a writer that died")
+            if marked := _marked_deleted(found):
+                echo(f"{many(marked, 'file')} marked .deleted {'would be ' if dry_run else ''}removed")
             echo(_summary(found, losses, dry_run=dry_run))
             if dry_run:
                 _say_what_copy_keeps(logdirs, losses)
@@ -73,6 +81,10 @@ def _sweep(logs: LogManager) -> list[Path]:
     environment, roots = logs.environment, [root.path for root in live(logs.roots)]
     keep = logs.commits.ledger.pending_files()
     return sweep_dead(environment.filesystem, roots, environment.clock.time_ms(), keep=keep)
+
+
+def _marked_deleted(logs: Sequence[PartitionLog]) -> int:
+    return sum(name.endswith(Transient.DELETED) for log in logs for name in log.deleted_files)
 
 
 def _say(log: PartitionLog, losses: Losses, *, dry_run: bool) -> None:

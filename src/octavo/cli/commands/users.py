@@ -1,4 +1,4 @@
-"""`octavo users`: the users that log in to `octavo broker` by SCRAM."""
+"""`octavo users`: the users who log in to `octavo broker` with SCRAM."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from octavo.errors import OctavoError
 )  # fmt: skip
 @json_option
 def command(logdirs: tuple[str, ...], add: str | None, deleted: str | None, iterations: int, as_json: bool) -> None:
-    """List the users that log in by SCRAM, add one, or remove one, while no broker runs.
+    """List the users who log in with SCRAM, add one, or remove one, while no broker runs.
 
-    A user that is added can log in by SCRAM-SHA-256 and by SCRAM-SHA-512. While `octavo broker` runs, use Kafka's
-    kafka-configs instead.
+    A user who is added can log in with SCRAM-SHA-256 and with SCRAM-SHA-512; a missing LOGDIR is created. While `octavo
+    broker` runs, use Kafka's kafka-configs instead.
     """
     if add is not None and deleted is not None:
         raise click.UsageError("give --add or --delete, not both")
@@ -42,7 +42,7 @@ def command(logdirs: tuple[str, ...], add: str | None, deleted: str | None, iter
             elif deleted is not None:
                 users[mechanism].pop(deleted, None)
 
-    with owned(logdirs, Ownership(only=[])) as logs:
+    with owned(logdirs, Ownership(only=[], create=add is not None)) as logs:
         store = logs.shared(SecurityStore)
         known = {name for mechanism in ScramMechanism for name in store.scram(mechanism)}
         if deleted is not None and deleted not in known:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -17,8 +18,9 @@ from octavo.cli.produce.options import produce_options
 from octavo.cli.produce.send import send_records, send_table
 from octavo.client.log_dir import LogDir
 from octavo.client.producer.producer import Producer
-from octavo.errors import OctavoError, UnknownTopicOrPartitionError, no_such_topic
+from octavo.errors import LogDirError, OctavoError, UnknownTopicOrPartitionError, no_such_topic
 from octavo.jobs.directories import known_topics
+from octavo.system.urls import local_path
 
 _BY_SUFFIX = {
     ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow",
@@ -56,6 +58,7 @@ def command(
         configs["compression.type"] = compression_type
     # A transaction may first have to end one that a crash interrupted, whatever partitions that one wrote to.
     only = None if "transactional.id" in configs else [topic]
+    _check_exist(logdirs, topic)
     with owned_as(LogDir, logdirs, Ownership(only=only, runs_when_due=True)) as logs:
         if topic not in logs.topics:
             raise UnknownTopicOrPartitionError(
@@ -71,6 +74,15 @@ def command(
                     else:
                         records = read_json(source, shown) if kind == "json" else read_lines(source, line_form)
                         send_records(producer, topic, records, repartition=repartition)
+
+
+def _check_exist(logdirs: Sequence[str], topic: str) -> None:
+    """Raise for a missing directory; the error names the command that creates it."""
+    for logdir in logdirs:
+        path = local_path(logdir)
+        if path is not None and not Path(path).exists():
+            line = shlex.join(["octavo", "create", path, "--topic", topic])
+            raise LogDirError(f"{logdir}: no such directory; `{line}` creates it with the topic")
 
 
 @contextmanager

@@ -29,13 +29,16 @@ def read_json(lines: Iterable[bytes], shown: str) -> Iterator[Input]:
             continue
         try:
             fields = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"line {number}, column {error.colno}: not JSON: {error.msg}") from None
         except ValueError as error:
             raise InputError(f"line {number}: not JSON: {error}") from None
         if not isinstance(fields, dict):
             raise InputError(f"line {number}: {_kind(fields)}, expected an object")
         unknown = fields.keys() - _FIELDS
         if unknown:
-            raise InputError(f"line {number}: field {min(unknown)!r}, expected some of {', '.join(sorted(_FIELDS))}")
+            known = ", ".join(sorted(_FIELDS))
+            raise InputError(f"line {number}: unknown field {min(unknown)!r}; known fields are {known}")
         yield _record(fields, FORMS[shown], number)
 
 

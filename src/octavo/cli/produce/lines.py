@@ -49,6 +49,8 @@ class LineForm:
                 values[known[name]] = bool(BOOLEAN.parse(text)) if name.startswith("parse.") else text
             except ValueError:
                 raise InputError(f"{name} is {text!r}, expected true or false") from None
+        if key_separator == "":
+            raise InputError("--key-separator is '', expected at least one character")
         if key_separator is not None:
             values |= {"parse_key": True, "key_separator": key_separator}
         for name, attribute in known.items():

@@ -28,9 +28,9 @@ def command(logdirs: tuple[str, ...], show_all: bool, master: str | None, as_jso
     """Check everything in LOGDIR: checksums, lengths, offsets, records, indexes, snapshots, checkpoints, names.
 
     Prints the problems, each with its path, the position in the file, its kind and what was found. What a crash leaves
-    in the last segment, and what is about to be deleted, is only info; one line counts it. Then come a summary, and the
-    commands to run next. The exit code is 1 if there is a problem, or if there was nothing to check. The directory may
-    be in use by a broker: nothing is locked or changed.
+    in the last segment, and what is about to be deleted, is only a note; one line counts the notes. Then come a
+    summary, and the commands to run next. The exit code is 1 if there is a problem, or if there was nothing to check.
+    The directory may be in use by a broker: nothing is locked or changed.
     """
     plans = plan(logdirs)
     say_notes(no_partition(planned.location) for planned in plans if planned.root and planned.is_empty)

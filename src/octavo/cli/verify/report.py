@@ -19,9 +19,10 @@ from octavo.jobs.verify.plan import DirectoryPlan
 
 _MOST_ON_SCREEN = 12  # problems; a terminal of 24 lines also has room for the rest of the report
 _INDENT = " " * 4
+_LABELS = {Severity.PROBLEM: "problem", Severity.INFO: "note"}
 _COLOURS = {Severity.PROBLEM: "red", Severity.INFO: "yellow"}
-# The text for a count of infos: for one, and for several.
-_INFOS = {
+# The text for a count of notes, as findings of severity info are called here: for one, and for several.
+_NOTES = {
     FindingKind.INCOMPLETE_BATCH: ("incomplete last batch", "incomplete last batches"),
     FindingKind.ZEROS: ("log with zeros at its end", "logs with zeros at their end"),
     FindingKind.ZERO_ENTRIES: ("index with unused entries at its end", "indexes with unused entries at their end"),
@@ -35,13 +36,13 @@ _INFOS = {
 
 
 class FindingPrinter:
-    """Prints problems as they come; infos are kept, and printed or counted afterwards."""
+    """Prints problems as they come; notes are kept, and printed or counted afterwards."""
 
     def __init__(self, plans: Sequence[DirectoryPlan], *, show_all: bool) -> None:
         self._show_all = show_all
         self._on_terminal = sys.stdout.isatty()
         self._place = f"{plans[0].location}/" if len(plans) == 1 and plans[0].root is not None else ""
-        self._infos: list[Finding] = []
+        self._notes: list[Finding] = []
         self._folded: Counter[FindingKind] = Counter()
         self._shown = 0
         self._next = NextSteps(plans)
@@ -50,7 +51,7 @@ class FindingPrinter:
         """Add a finding; a terminal gets only the first problems, a pipe all of them."""
         self._next.add(finding)
         if finding.severity is Severity.INFO:
-            self._infos.append(finding)
+            self._notes.append(finding)
         elif self._on_terminal and not self._show_all and self._shown == _MOST_ON_SCREEN:
             self._folded[finding.problem] += 1
         else:
@@ -63,13 +64,13 @@ class FindingPrinter:
             kinds = ", ".join(f"{count} {kind}" for kind, count in self._folded.most_common())
             _print_fitted(f"{self._folded.total()} more problems: {kinds}; --all shows them")
         if self._show_all:
-            for info in self._infos:
-                self._print(info)
-        elif self._infos:
-            counts = Counter(info.problem for info in self._infos).most_common()
-            kinds = ", ".join(many(count, *_INFOS.get(kind, (kind, kind))) for kind, count in counts)
-            it = "it" if len(self._infos) == 1 else "them"
-            _print_fitted(f"{many(len(self._infos), 'info')}: {kinds}; --all shows {it}")
+            for note in self._notes:
+                self._print(note)
+        elif self._notes:
+            counts = Counter(note.problem for note in self._notes).most_common()
+            kinds = ", ".join(many(count, *_NOTES.get(kind, (kind, kind))) for kind, count in counts)
+            it = "it" if len(self._notes) == 1 else "them"
+            _print_fitted(f"{many(len(self._notes), 'note')}: {kinds}; --all shows {it}")
         _print_fitted(_sentence(summary))
         for line in self._next.lines():
             print_line(plain(line), sys.stdout)
@@ -77,9 +78,9 @@ class FindingPrinter:
     def _print(self, finding: Finding) -> None:
         path = finding.path.removeprefix(self._place) if self._on_terminal else finding.path
         place = path if finding.position is None else f"{path}, position {finding.position}"
-        first, *more = _lines(f"{finding.severity}: {place}:", f"{finding.problem}: {finding.detail}")
-        severity = coloured(finding.severity, _COLOURS[finding.severity])
-        for line in (severity + first.removeprefix(finding.severity), *more):
+        label = _LABELS[finding.severity]
+        first, *more = _lines(f"{label}: {place}:", f"{finding.problem}: {finding.detail}")
+        for line in (coloured(label, _COLOURS[finding.severity]) + first.removeprefix(label), *more):
             print_line(line, sys.stdout)
 
 
@@ -103,5 +104,5 @@ def _print_fitted(sentence: str) -> None:
 def _sentence(summary: VerifySummary) -> str:
     checked = f"{many(summary.segments, 'segment')} of {many(summary.partitions, 'partition')}"
     content = f"{many(summary.batches, 'batch', 'batches')}, {many(summary.records, 'record')}"
-    found = f"{many(summary.problems, 'problem')}, {many(summary.infos, 'info')}"
+    found = f"{many(summary.problems, 'problem')}, {many(summary.infos, 'note')}"
     return with_units(f"{found} in {checked} ({content}, {many(summary.size, 'byte')})")

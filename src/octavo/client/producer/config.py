@@ -41,8 +41,8 @@ class ProducerConfig:
     )  # fmt: skip
     buffer_memory: int = config(
         LONG, 33554432, Between(0),
-        doc="No record may be larger. Full batches are appended at once, so memory holds only one open batch per "
-        "partition, and nothing ever waits for memory.",
+        doc="No record may be larger than this. Full batches are appended at once, so memory holds only one open batch "
+        "per partition, and nothing ever waits for memory.",
     )  # fmt: skip
     compression_type: str = config(
         STRING, "none", OneOf(tuple(row.name for row in CODECS.values())),

@@ -191,4 +191,5 @@ def _fill_headers(table: NDArray[np.void], codec: Codec, origin: Origin) -> None
 
 def _check(code: int) -> None:
     if code != Code.DONE:
-        raise EncodingError(f"the records do not fit into a batch of at most {layout.MAX_FILE_BYTES} bytes")
+        most = layout.MAX_FILE_BYTES
+        raise EncodingError(f"the records do not fit into one batch, which can have at most {most} bytes")

@@ -64,7 +64,7 @@ def _read_header(data: memoryview, position: int) -> int:
     if flags & FEXTRA:
         end += UINT16.size + _uint16(data, end)
         if end > len(data):
-            raise InvalidRecordError("a gzip member that ends in its header", position=len(data))
+            raise InvalidRecordError("a gzip member that is cut off in its header", position=len(data))
     for flag in (FNAME, FCOMMENT):
         if flags & flag:
             end = _behind_zero(data, end)
@@ -78,7 +78,7 @@ def _read_header(data: memoryview, position: int) -> int:
 
 def _uint16(data: memoryview, position: int) -> int:
     if len(data) - position < UINT16.size:
-        raise InvalidRecordError("a gzip member that ends in its header", position=len(data))
+        raise InvalidRecordError("a gzip member that is cut off in its header", position=len(data))
     return int(UINT16.unpack_from(data, position)[0])
 
 
@@ -86,7 +86,7 @@ def _behind_zero(data: memoryview, position: int) -> int:
     for at in range(position, len(data)):
         if data[at] == 0:
             return at + 1
-    raise InvalidRecordError("a gzip member that ends in its header", position=len(data))
+    raise InvalidRecordError("a gzip member that is cut off in its header", position=len(data))
 
 
 def _read_member(data: memoryview, start: int, feed: int, scratch: Scratch, at: int, stop: int) -> tuple[int, int]:
@@ -102,7 +102,7 @@ def _read_member(data: memoryview, start: int, feed: int, scratch: Scratch, at: 
     while not inflater.eof:
         if not piece:
             if position >= len(data):
-                raise InvalidRecordError("a gzip member that ends in its content", position=len(data))
+                raise InvalidRecordError("a gzip member that is cut off in its content", position=len(data))
             piece = data[position : position + feed]
             position += len(piece)
             feed *= 2

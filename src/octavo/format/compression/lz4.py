@@ -129,7 +129,7 @@ def _read_descriptor(data: memoryview, magic: int) -> tuple[int, int, int, int]:
         raise InvalidRecordError(f"lz4 block descriptor {bd:#04x}, expected 0x40, 0x50, 0x60 or 0x70", position=5)
     position = DESCRIPTOR.size + (CONTENT_SIZE_BYTES if flags & FLG_CONTENT_SIZE else 0)
     if len(data) <= position:
-        raise InvalidRecordError("an lz4 frame that ends in its header", position=len(data))
+        raise InvalidRecordError("an lz4 frame that is cut off in its header", position=len(data))
     if magic > 0:
         expected = kernels.xxh32(data[4:position]) >> 8 & 0xFF
         if data[position] != expected:

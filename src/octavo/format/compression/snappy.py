@@ -90,7 +90,9 @@ def _unpack_block(block: memoryview, start: int, scratch: Scratch, at: int, stop
     except BaseException as error:
         raise invalid(error, "snappy", start) from None
     if found != size:
-        raise InvalidRecordError(f"a snappy block of {found} bytes, expected the {size} it declares", position=start)
+        raise InvalidRecordError(
+            f"a snappy block that unpacks to {found} bytes, not to the {size} that it declares", position=start
+        )
     return block_end
 
 

@@ -71,14 +71,14 @@ def _read_header(data: memoryview, position: int) -> tuple[int, int, int, int]:
             window = base + (base >> 3) * (data[at] & 7)
             at += 1
     except IndexError:
-        raise InvalidRecordError("a zstd frame that ends in its header", position=position) from None
+        raise InvalidRecordError("a zstd frame that is cut off in its header", position=position) from None
     if descriptor & 0x08:
         raise InvalidRecordError(f"zstd frame descriptor {descriptor:#04x}, expected bit 3 to be 0", position=position)
     at += DICTIONARY_ID_BYTES[descriptor & 3]
     size_bytes = CONTENT_SIZE_BYTES[descriptor >> 6] or (1 if single_segment else 0)
     end = at + size_bytes
     if end > len(data):
-        raise InvalidRecordError("a zstd frame that ends in its header", position=position)
+        raise InvalidRecordError("a zstd frame that is cut off in its header", position=position)
     content_size = int.from_bytes(data[at:end], "little") + (256 if size_bytes == 2 else 0)
     if single_segment:  # the window is the content
         window = content_size

@@ -90,7 +90,8 @@ class DescribedGroups:
         stored = _stored(committed_records(log_dirs.partitions.values(), findings))
         unknown = [group for group in only if group not in stored]
         if unknown:
-            raise OctavoError(f"{log_dirs.shown()}: there is no group {unknown[0]!r}{did_you_mean(unknown[0], stored)}")
+            hint = did_you_mean(unknown[0], stored) or "; `octavo groups LOGDIR` lists them"
+            raise OctavoError(f"{log_dirs.shown()}: there is no group {unknown[0]!r}{hint}")
         chosen = {group: stored[group] for group in sorted(stored) if not only or group in only}
         ends = _ends(places, {partition for group in chosen.values() for partition in group.offsets}, findings)
         topics = _topics_by_id(places) if any(found.newer for found in chosen.values()) else {}

@@ -18,6 +18,8 @@ from octavo.scanner.places.location import Entry, Location
 from octavo.system.os_errors import placed
 from octavo.system.urls import shown_url, without_secrets
 
+_RETRY_LIMIT, _RETRY_SECONDS = "retry_limit_seconds", 15  # a setting of pyarrow's; S3's three attempts take 7 s
+_DETAILS = re.compile(r"google::cloud::Status\(| error_info=\{.*", re.DOTALL)  # Google's say everything again
 _REFUSED = re.compile("ACCESS_DENIED|ACCESS_KEY|SIGNATURE")  # in the name of an error of AWS
 _CREDENTIALS = "no credentials, or wrong ones? Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 
@@ -29,9 +31,12 @@ def _at(shown: str) -> Iterator[None]:
         with placed(shown):
             yield
     except OSError as error:
-        if _REFUSED.search(str(error)) is None:
+        problem = _DETAILS.sub("", error.strerror or "")
+        if _REFUSED.search(problem) is not None:
+            problem = f"{problem}; {_CREDENTIALS}"
+        if problem == error.strerror:
             raise
-        raise OSError(error.errno, f"{error.strerror}; {_CREDENTIALS}", error.filename) from None
+        raise OSError(error.errno, problem, error.filename) from None
 
 
 class RemoteFile:
@@ -100,7 +105,7 @@ class RemoteFileSystem:
 def locate_url(url: str) -> Location:
     """The place that a URL names; its query (`?endpoint_override=…`) is passed to the file system."""
     try:
-        file_system, path = fs.FileSystem.from_uri(url)
+        file_system, path = fs.FileSystem.from_uri(_impatient(url))
     except pa.ArrowInvalid as error:
         if "Unrecognized filesystem type" not in str(error):
             raise _refused(url, error) from None
@@ -113,6 +118,14 @@ def locate_url(url: str) -> Location:
     path = path.rstrip("/")
     prefix = plain.removesuffix(path) if plain.endswith(path) else f"{plain.partition('://')[0]}://"
     return Location(RemoteFileSystem(file_system, prefix), path)
+
+
+def _impatient(url: str) -> str:
+    """The URL with a limit for retries if Google's client, which otherwise tries for 15 minutes, would use it."""
+    address, _, query = url.partition("?")
+    if not address.lower().startswith(("gs://", "gcs://")) or f"{_RETRY_LIMIT}=" in query:
+        return url
+    return f"{address}?{query}{'&' if query else ''}{_RETRY_LIMIT}={_RETRY_SECONDS}"
 
 
 def _fsspec(url: str, refused: Exception) -> tuple[Any, str]:

@@ -53,14 +53,15 @@ def limit_of(options: Mapping[str, str], side: str, otherwise: NamedLimit) -> Li
         try:
             return AtTimestamp(integer(f"{side}Timestamp", text))
         except ConfigError:
-            raise ConfigError(f"Expected a single long value, got {text}") from None
+            raise ConfigError(f"{side}Timestamp: Expected a single long value, got {text}") from None
     if f"{side}OffsetsByTimestamp" in options:
-        return AtTimestamps(timestamps(options[f"{side}OffsetsByTimestamp"].strip()))
+        name = f"{side}OffsetsByTimestamp"
+        return AtTimestamps(timestamps(name, options[name].strip()))
     text = options.get(f"{side}Offsets", otherwise).strip()
-    for name in NamedLimit:
-        if text.lower() == name.lower():
-            return name
-    return AtOffsets(offsets(text))
+    for limit in NamedLimit:
+        if text.lower() == limit.lower():
+            return limit
+    return AtOffsets(offsets(f"{side}Offsets", text, NamedLimit))
 
 
 def batch_limits(options: Mapping[str, str]) -> tuple[Limit, Limit]:

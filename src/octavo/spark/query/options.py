@@ -119,7 +119,13 @@ SOURCE_OPTIONS = (
     ),
     Option("minPartitions", "", "both", "split the largest offset ranges until there are about this many Spark tasks"),
     Option("maxRecordsPerPartition", "", "both", "split offset ranges that have more offsets than this"),
-    Option("partitionBytes", str(PARTITION_BYTES), "both", "the most bytes of log that a Spark task reads", ours=True),
+    Option(
+        "partitionBytes",
+        str(PARTITION_BYTES),
+        "both",
+        "about how many bytes of log a Spark task reads at most",
+        ours=True,
+    ),
     Option(
         "maxUnpackedBytes",
         str(DEFAULT_LIMIT),

@@ -40,7 +40,7 @@ class QuerySubscription:
         if given[0] == "assign":
             if not text.strip().startswith("{"):
                 raise ConfigError(f"No topicpartitions to assign as specified value for option 'assign' is '{text}'")
-            return cls(assigned=partitions(text))
+            return cls(assigned=partitions("assign", text))
         if given[0] == "subscribe":
             topics = frozenset(filter(None, map(str.strip, text.split(","))))
             if not topics:

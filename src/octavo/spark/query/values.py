@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-from octavo.errors import ConfigError
+from octavo.errors import ConfigError, did_you_mean
 from octavo.format.names import TopicPartition
 
 Offsets = dict[TopicPartition, int]
@@ -75,32 +75,33 @@ def wait_ms(name: str, text: str) -> int:
     return duration
 
 
-def partitions(text: str) -> frozenset[TopicPartition]:
+def partitions(name: str, text: str) -> frozenset[TopicPartition]:
     """Partitions in the form `{"topicA":[0,1]}`."""
     wanted: set[TopicPartition] = set()
     try:
         for topic, numbers in json.loads(text).items():
             wanted.update(TopicPartition(topic, _int(number)) for number in _list(numbers))
     except (ValueError, AttributeError):
-        raise ConfigError(f'Expected e.g. {{"topicA":[0,1],"topicB":[0,1]}}, got {text}') from None
+        raise ConfigError(f'{name}: Expected e.g. {{"topicA":[0,1],"topicB":[0,1]}}, got {text}') from None
     return frozenset(wanted)
 
 
-def offsets(text: str) -> Offsets:
-    """Offsets in the form `{"topicA":{"0":23,"1":-1}}`."""
+def offsets(name: str, text: str, names: Iterable[str] = ()) -> Offsets:
+    """Offsets in the form `{"topicA":{"0":23,"1":-1}}`. `names` are the words that the option takes instead."""
     try:
         return from_nested(json.loads(text))
     except (ValueError, AttributeError):
-        raise ConfigError(f'Expected e.g. {{"topicA":{{"0":23,"1":-1}},"topicB":{{"0":-2}}}}, got {text}') from None
+        form = '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
+        raise ConfigError(f"{name}: Expected e.g. {form}, got {text}{did_you_mean(text, names)}") from None
 
 
-def timestamps(text: str) -> Offsets:
+def timestamps(name: str, text: str) -> Offsets:
     """Timestamps in the same form as offsets, in milliseconds."""
     try:
         return from_nested(json.loads(text))
     except (ValueError, AttributeError):
         form = '{"topicA": {"0": 123456789, "1": 123456789}, "topicB": {"0": 123456789, "1": 123456789}}'
-        raise ConfigError(f"Expected e.g. {form}, got {text}") from None
+        raise ConfigError(f"{name}: Expected e.g. {form}, got {text}") from None
 
 
 def from_nested(nested: Mapping[str, Mapping[str, int]]) -> Offsets:

@@ -35,7 +35,10 @@ _with_tasks: WeakSet[SparkSession] = WeakSet()  # the sessions that know TaskSou
 
 
 def scan(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
-    """What `format("octavo")` reads with these options. It is planned now, so each use reads the same offsets."""
+    """What `format("octavo")` reads with these options.
+
+    It is planned when you call it, so each use reads the same offsets.
+    """
     texts = _texts(paths, options)
     checked = SourceOptions.of(texts)
     collect_skipped(spark)

@@ -46,7 +46,7 @@ def collect_skipped(spark: SparkSession) -> None:
 
 
 def skipped(spark: SparkSession) -> list[Note]:
-    """The damaged places that queries of this program skipped so far (`onDamage` = `skip`), each of them once.
+    """The damaged places that queries of this program have skipped so far (`onDamage` = `skip`), each of them once.
 
     The list is complete for a query that has ended. Spark reports them only for a source that was registered by
     `octavo.spark.register`, and for `octavo.spark.scan` and `scan_stream`.

@@ -32,12 +32,13 @@ from octavo.system.forks import FORKED
 from octavo.system.os_errors import described
 
 NO_BROKER_EPOCH = -1
-_MEANWHILE = ". Stop it first, or use what only reads (octavo.scan; the commands cat, topics, verify) or --dry-run"
+_ONLY_READ = "or use what only reads (octavo.scan; the commands cat, topics, verify; broker --read-only) or --dry-run"
 
 # A topic name stands for all of its partitions.
 Only = Collection[TopicPartition | str]
 
-_log = logging.getLogger(__name__)
+OFFLINE_LOG = __name__  # its errors are about a directory (the first argument) that is offline, and why (the second)
+_log = logging.getLogger(OFFLINE_LOG)
 _log.addHandler(logging.NullHandler())  # whoever uses a directory that goes offline gets the same sentence as an error
 
 
@@ -63,8 +64,14 @@ def lock_directory(root: Path, filesystem: FileSystem | None = None) -> Lock:
     try:
         return (filesystem or LocalFileSystem()).lock(root / LOCK)
     except BlockingIOError as error:
-        hint = "" if error.errno == errno.EDEADLK else _MEANWHILE
+        hint = "" if error.errno == errno.EDEADLK else f". Stop it first, {_ONLY_READ}"
         raise LogDirLockedError(f"{root}: in use: {error.strerror}{hint}") from None
+    except PermissionError as error:
+        raise LogDirError(f"{described(error)}, {_ONLY_READ}") from None
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+        raise OSError(error.errno, f"{error.strerror}; mount it for writing, {_ONLY_READ}", error.filename) from None
 
 
 class LogRoot:

@@ -21,6 +21,7 @@ from octavo.storage.segment.delete import Deleter
 from octavo.storage.segment.segment import Segment
 from octavo.storage.segment.segments import Segments
 from octavo.system.filesystem import is_disk_failure
+from octavo.system.os_errors import described
 
 # Errors raised before anything was changed.
 _REFUSALS = AppendRejected, PolicyViolationError, OffsetOutOfRangeError
@@ -234,8 +235,8 @@ class Log(ABC):
     def failed(self, action: str, error: OSError) -> KafkaStorageError:
         """The error to raise after an I/O error; after a disk failure the log can no longer be used."""
         if not is_disk_failure(error):
-            return KafkaStorageError(f"{self.folder}: cannot {action}: {error}")
-        self.abandon(f"its disk failed: {error}")
+            return KafkaStorageError(f"{self.folder}: cannot {action}: {described(error)}")
+        self.abandon(f"its disk failed: {described(error)}")
         if self._on_failure is not None:
             self._on_failure(error)
         return KafkaStorageError(f"{self.folder}: cannot {action}: {self.closed_because}")
