@@ -110,7 +110,7 @@ class ScanError(OctavoError):
 
 
 class NoLogDirError(ScanError):
-    """A folder that should be a log directory, and holds neither partitions nor the files of one."""
+    """A folder that should be a log directory, but holds neither partitions nor the files of one."""
 
 
 class DataLossError(ScanError):
@@ -260,7 +260,7 @@ class InvalidProducerEpochError(
 
 
 class InvalidTxnStateError(AppendRejected, kafka_name="InvalidTxnStateException", error="INVALID_TXN_STATE", code=48):
-    """A batch outside its producer's open transaction, or before the transaction was begun."""
+    """A batch outside any transaction, from a producer that has an open one."""
 
 
 class TransactionCoordinatorFencedError(
@@ -308,7 +308,7 @@ class UnexpectedAppendOffsetError(AppendRejected, kafka_name="UnexpectedAppendOf
 
 
 class UnforeseenBatchError(AppendRejected):
-    """A batch on which Kafka's own code fails, so that its clients get the server's unknown error."""
+    """A batch on which Kafka's own code fails, so that its clients get UNKNOWN_SERVER_ERROR."""
 
 
 class CleaningAborted(OctavoError):

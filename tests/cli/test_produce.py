@@ -155,7 +155,7 @@ def test_a_transaction_is_all_or_nothing(store: Path) -> None:
     ("given", "options", "words"),
     [
         (b"no tab\n", ["--key-separator", "\\t"], "line 1: no '\\t', expected one after a key"),
-        (b"", ["--property", "parse.keys=true"], "parse.keys is not a property of lines, expected one of"),
+        (b"", ["--property", "parse.keys=true"], "unknown property parse.keys; expected one of"),
         (b"", ["--property", "parse.key=yes"], "parse.key is 'yes', expected true or false"),
         (b"{}\n[]\n", ["--format", "json"], "line 2: a list, expected an object"),
         (b"{}\n{", ["--format", "json"], "line 2, column 2: not JSON: Expecting property name"),

@@ -163,7 +163,7 @@ def test_a_frame_without_an_end_mark_is_refused() -> None:
 
 
 def test_a_block_beyond_the_end_is_refused() -> None:
-    with pytest.raises(InvalidRecordError, match="block of 6 bytes where 5 are left"):
+    with pytest.raises(InvalidRecordError, match="block of 6 bytes, but only 5 are left"):
         unpack(HEADER + stored(b"octavo")[:-1])
 
 

@@ -95,7 +95,7 @@ def test_a_chunk_length_out_of_range_is_refused(length: int) -> None:  # rule 6
 
 
 def test_a_chunk_that_reaches_beyond_the_end_is_refused() -> None:  # rule 7
-    with pytest.raises(InvalidRecordError, match="chunk of 9 bytes where 8 are left"):
+    with pytest.raises(InvalidRecordError, match="chunk of 9 bytes, but only 8 are left"):
         unpack(HEADER + pack(">i", 9) + block(b"octavo"))
 
 

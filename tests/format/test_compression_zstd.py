@@ -118,7 +118,7 @@ def test_a_reserved_bit_is_refused() -> None:
 
 
 def test_a_block_beyond_the_end_is_refused() -> None:
-    with pytest.raises(InvalidRecordError, match="block of 7 bytes where 6 are left"):
+    with pytest.raises(InvalidRecordError, match="block of 7 bytes, but only 6 are left"):
         unpack(frame(block(LAST, 7, b"octavo")))
 
 

@@ -189,8 +189,10 @@ def test_a_batch_write_with_a_version_is_written_once(tmp_path: Path) -> None:
     write(tmp_path / "logs", SCHEMA, batch, topic="t")
     write(tmp_path / "logs", SCHEMA, batch, topic="t")
     assert len(records(tmp_path / "logs")) == 4
-    with pytest.raises(ConfigError, match="txnVersion is 3, expected 0 or more, and txnAppId with it"):
+    with pytest.raises(ConfigError, match="txnVersion is 3, but there is no txnAppId; give that too"):
         write(tmp_path / "logs", SCHEMA, batch, topic="t", txnVersion="3")
+    with pytest.raises(ConfigError, match="txnVersion is -1, expected 0 or more"):
+        write(tmp_path / "logs", SCHEMA, batch, topic="t", txnAppId="job", txnVersion="-1")
 
 
 def test_a_batch_without_rows_leaves_no_trace(tmp_path: Path) -> None:

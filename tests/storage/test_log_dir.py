@@ -291,6 +291,14 @@ def test_directories_of_two_brokers_are_refused(tmp_path: Path) -> None:
         opened(tmp_path / "one", tmp_path / "one")
 
 
+def test_a_directory_and_its_copy_are_refused(tmp_path: Path) -> None:
+    opened(tmp_path / "one", create=True).close()
+    shutil.copytree(tmp_path / "one", tmp_path / "copy")
+    shared = rf"copy: its directory\.id \S+ is also that of {tmp_path / 'one'}; .* give only one of them$"
+    with pytest.raises(LogDirError, match=shared):
+        opened(tmp_path / "one", tmp_path / "copy")
+
+
 def test_what_is_not_a_log_directory_is_refused(tmp_path: Path) -> None:
     with opened(tmp_path) as logs:
         logs.create_topic("t", 1)

@@ -304,7 +304,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     offsets_retention_minutes: int = config(
         INT, 10_080, Between(1),
-        doc="How long the offsets of a group without members are kept, if upkeep is on. Otherwise they are kept.",
+        doc="How long the offsets of a group without members are kept. Without upkeep they are kept forever.",
     )  # fmt: skip
     offsets_retention_check_interval_ms: int = config(
         LONG, 600_000, Between(1),

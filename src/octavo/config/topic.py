@@ -39,7 +39,8 @@ class TopicTable:
     )  # fmt: skip
     index_interval_bytes: int = config(
         INT, 4096, Between(0), "log.index.interval.bytes",
-        doc="How many bytes of log lie between two index entries. Fewer: larger indexes, shorter scans.",
+        doc="About how many bytes of log lie between two index entries. "
+        "A smaller value makes indexes larger and lookups faster.",
     )  # fmt: skip
     preallocate: bool = config(
         BOOLEAN, False, ANYTHING, "log.preallocate",
@@ -154,7 +155,8 @@ class TopicTable:
     )  # fmt: skip
     unclean_leader_election_enable: bool = config(
         BOOLEAN, False, ANYTHING, "unclean.leader.election.enable",
-        doc="Whether a replica that lags may become the leader and so lose records. Octavo does not use it.",
+        doc="Whether a replica that has fallen behind may become the leader, which can lose records. "
+        "Octavo does not use it.",
     )  # fmt: skip
     leader_replication_throttled_replicas: tuple[str, ...] = config(
         LIST, (), Replicas(),

@@ -194,7 +194,10 @@ class Scan:
         return not self._tasks and self._is_beyond_end
 
     def plan(self) -> list[ReadTask]:
-        """Independent, picklable tasks, sorted by topic, partition and offset; `reading.arrow.read_tasks` runs them."""
+        """Independent, picklable tasks, sorted by topic, partition and offset.
+
+        `octavo.scanner.reading.arrow.read_tasks` runs them.
+        """
         self._check_unlimited("plan")
         return list(self._tasks)
 

@@ -261,7 +261,7 @@ class LogManager:
         self._admin.grow(topic, partitions)
 
     def prefer_directory(self, topic: str, partition: int, root: LogRoot) -> None:
-        """If this partition is created before the close, put it into this directory, one of `roots`."""
+        """If this partition is created while this object is open, put it into this directory, one of `roots`."""
         self._open.prefer(TopicPartition(topic, partition), root)
 
     def check_complete(self, topic: str) -> None:
@@ -284,7 +284,7 @@ class LogManager:
             self._admin.delete(topics)
 
     def shared(self, make: Callable[[LogManager], Shared]) -> Shared:
-        """What `make` makes of these directories, such as a store of users: made once, for all that use them."""
+        """The object that `make` builds for these directories, such as a store of users: built once, and shared."""
         with self._sharing:
             if make not in self._shared:
                 self._shared[make] = make(self)

@@ -72,7 +72,7 @@ class Outbox:
                 place, left = part.position + self._sent, size - self._sent
                 count = os.sendfile(self._socket.fileno(), part.file.fileno(), place, left)
                 if not count:
-                    raise ConnectionAbortedError("the log file became shorter while it was sent")
+                    raise ConnectionAbortedError("the log file became shorter while it was being sent")
                 self._sent += count
         if self._sent < size:
             return False

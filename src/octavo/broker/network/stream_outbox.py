@@ -61,7 +61,7 @@ class StreamOutbox:
             else:
                 piece = os.pread(part.file.fileno(), end - self._sent, part.position + self._sent)
                 if len(piece) < end - self._sent:
-                    raise ConnectionAbortedError("the log file became shorter while it was sent")
+                    raise ConnectionAbortedError("the log file became shorter while it was being sent")
             self._sent = end
             if end == size:
                 self._parts.popleft()

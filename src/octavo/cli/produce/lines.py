@@ -44,7 +44,7 @@ class LineForm:
         values: dict[str, str | bool] = {}
         for name, text in properties.items():
             if name not in known:
-                raise InputError(f"{name} is not a property of lines, expected one of {', '.join(sorted(known))}")
+                raise InputError(f"unknown property {name}; expected one of {', '.join(sorted(known))}")
             try:
                 values[known[name]] = bool(BOOLEAN.parse(text)) if name.startswith("parse.") else text
             except ValueError:

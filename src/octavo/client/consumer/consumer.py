@@ -206,7 +206,10 @@ class Consumer:
             raise
 
     def position(self, partition: Partition) -> int | None:
-        """The offset of the next record to return."""
+        """The offset of the next record to return.
+
+        None while auto.offset.reset is by_duration and no record is recent enough.
+        """
         state = self._state(partition)
         self._write_held()
         return state.find_position()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record is; with LogAppendTime the timestamp is the log's."""
+    """Where a record is; with LogAppendTime the timestamp is the time of the append."""
 
     topic: str
     partition: int

@@ -97,7 +97,7 @@ def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, 
             raise InvalidRecordError(f"an lz4 block of {length} bytes, expected at most {block_max}", position=position)
         position = start + length
         if position > end:
-            raise InvalidRecordError(f"an lz4 block of {length} bytes where {end - start} are left", position=start)
+            raise InvalidRecordError(f"an lz4 block of {length} bytes, but only {end - start} are left", position=start)
         block = data[start:position]
         if field & STORED:
             # A stored block exceeds the limit by no more than its own input.

@@ -58,7 +58,7 @@ def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, 
             raise InvalidRecordError(f"a snappy chunk of {length} bytes, {expected}", position=position)
         else:
             left = end - start
-            raise InvalidRecordError(f"a snappy chunk of {length} bytes where {left} are left", position=position)
+            raise InvalidRecordError(f"a snappy chunk of {length} bytes, but only {left} are left", position=position)
     return at
 
 
@@ -83,7 +83,7 @@ def _unpack_block(block: memoryview, start: int, scratch: Scratch, at: int, stop
         raise InvalidRecordError(f"a snappy block of {len(block)} bytes that claims to hold {size}", position=start)
     block_end = at + size
     if block_end > stop:
-        raise DecompressionLimitError(f"snappy block of {size} bytes where {stop - at} are allowed", position=start)
+        raise DecompressionLimitError(f"snappy block of {size} bytes, but only {stop - at} are allowed", position=start)
     out = scratch.reserve(block_end, at)[at:block_end]
     try:
         found = _decompress_block(block, out)

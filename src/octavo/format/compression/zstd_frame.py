@@ -40,7 +40,8 @@ def output_size(data: memoryview) -> OutputSize:
             size = 2 * UINT32.size + _uint32(data, position + UINT32.size)
             if size > len(data) - position:
                 raise InvalidRecordError(
-                    f"a skippable zstd frame of {size} bytes where {len(data) - position} are left", position=position
+                    f"a skippable zstd frame of {size} bytes, but only {len(data) - position} are left",
+                    position=position,
                 )
             position += size
         elif magic == MAGIC:
@@ -106,7 +107,7 @@ def _frame_size(data: memoryview, start: int) -> tuple[int, OutputSize]:
         stored = 1 if kind == RLE else size
         if stored > len(data) - position:
             raise InvalidRecordError(
-                f"a zstd block of {stored} bytes where {len(data) - position} are left", position=position
+                f"a zstd block of {stored} bytes, but only {len(data) - position} are left", position=position
             )
         position += stored
     if has_checksum:

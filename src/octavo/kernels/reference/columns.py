@@ -38,7 +38,7 @@ def capacity(columns: RecordColumns) -> int:
 
 def check_rows(columns: RecordColumns) -> None:
     if not 0 <= columns.rows <= capacity(columns):
-        raise ValueError(f"{columns.rows} rows in columns for {capacity(columns)}")
+        raise ValueError(f"{columns.rows} rows, but the columns have room for {capacity(columns)}")
 
 
 def require_writable(out: RecordColumns, columns: int) -> None:

@@ -170,7 +170,7 @@ class ScanConsumer:
         }
 
     def committed(self, partition: Partition) -> int | None:
-        """What the group had committed for a partition when this consumer was created; None if nothing."""
+        """What the group had committed for a partition when this consumer was created; None if there is none."""
         return self._committed.get(TopicPartition(*partition))
 
     def commit(self, offsets: object = None) -> None:

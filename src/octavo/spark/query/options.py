@@ -77,7 +77,8 @@ SOURCE_OPTIONS = (
         "endingOffsets",
         "latest",
         "batch",
-        "latest, highWatermark (ours, for streams too: what the broker's checkpoint says is committed), or offsets",
+        "latest, offsets, or highWatermark (not in Spark's source; for streams too): the end of what the broker's "
+        "checkpoint says is committed",
     ),
     Option(
         "failOnDataLoss",
@@ -107,7 +108,7 @@ SOURCE_OPTIONS = (
         "commitGroup",
         "",
         "stream",
-        "a group whose committed offsets follow the stream, so that lag tools see how far it is; see below",
+        "a group whose committed offsets follow the stream, so that lag tools see how far it has read; see above",
         ours=True,
     ),
     Option(

@@ -40,8 +40,10 @@ def parse_options(given: Mapping[str, str]) -> SinkOptions:
             )
     producer = ProducerConfig.of({name: options[f"kafka.{name}"] for name in _USED if f"kafka.{name}" in options})
     version = integer("txnVersion", options["txnVersion"]) if "txnVersion" in options else None
-    if version is not None and ("txnAppId" not in options or version < 0):
-        raise ConfigError(f"txnVersion is {version}, expected 0 or more, and txnAppId with it")
+    if version is not None and version < 0:
+        raise ConfigError(f"txnVersion is {version}, expected 0 or more")
+    if version is not None and "txnAppId" not in options:
+        raise ConfigError(f"txnVersion is {version}, but there is no txnAppId; give that too")
     topic = options["topic"].strip() if "topic" in options else None
     return SinkOptions(
         _roots(options),

@@ -15,8 +15,8 @@ from octavo.storage.publish import Publisher
 from octavo.system.urls import local_path
 
 _WHO_ELSE = (
-    "commitGroup writes the stream's offsets there, and only a directory's owner can. Stop the owner (a broker, or a"
-    " program with a LogDir), or leave commitGroup out and let the stream's checkpoint say how far it is"
+    "commitGroup writes the stream's offsets there, which only the owner of a directory can do. Stop the owner (a"
+    " broker, or a program with a LogDir), or leave commitGroup out: the stream's checkpoint keeps its progress too"
 )
 
 

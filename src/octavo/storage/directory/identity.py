@@ -40,9 +40,10 @@ def check_identity(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | N
         ):
             if mine != theirs:
                 raise LogDirError(f"{root.path}: {what} is {mine}, but {theirs} in {first_root.path}")
-        if meta.directory_id is not None and meta.directory_id in {other.directory_id for _, other in known[:slot]}:
-            directory_id = kafka_uuid.to_text(meta.directory_id)
-            raise LogDirError(f"{root.path}: another directory has the same directory.id {directory_id}")
+        for other_root, other in known[:slot]:
+            if meta.directory_id is not None and meta.directory_id == other.directory_id:
+                shared = f"directory.id {kafka_uuid.to_text(meta.directory_id)} is also that of {other_root.path}"
+                raise LogDirError(f"{root.path}: its {shared}; if one is a copy of the other, give only one of them")
     return found
 
 

@@ -80,9 +80,8 @@ class PartitionOpener:
         if unreadable:
             self._close_unchanged()
             raise unreadable[0]
-        first = self._logs.roots[0]
         if all(root.failure is not None for root in self._logs.roots):
-            raise KafkaStorageError(f"{first.path}: {first.failure}")
+            raise KafkaStorageError("; ".join(f"{root.path}: {root.failure}" for root in self._logs.roots))
 
     def _begin_loading(self) -> list[tuple[LogRoot, PartitionFolder, Future[PartitionLog]]]:
         """Load logs in parallel; returns when each has been loaded or has failed."""
