@@ -19,6 +19,7 @@ from tests.broker.requests import TIME_MS, batch, produced
 from tests.broker.twin import Twin
 from tests.interop.broker import PROPERTIES
 from tests.interop.broker import Broker as KafkaBroker
+from tests.other_defaults import OTHER_DEFAULTS
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 
@@ -26,7 +27,6 @@ TOPIC, BROKER = 2, 4
 SET, DELETE, APPEND, SUBTRACT = range(4)
 KNOWN = {**BROKER_CONFIGS, **SYNONYMS}
 OF_THE_MACHINE = {"listeners", "log.dirs", "log.dir", "advertised.listeners", "listener.security.protocol.map"}
-OTHER_DEFAULTS = {"socket.send.buffer.bytes"}  # docs/configuration.md says why
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import octavo
 from octavo.config import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, BrokerConfig, LogConfig, as_text, find, parse
 from octavo.errors import ConfigError, OctavoError
+from tests.other_defaults import OTHER_DEFAULTS
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden" / "v431-config-defaults.json"
 DESCRIBED: dict[str, dict[str, Any]] = json.loads(GOLDEN.read_text(encoding="utf-8"))
@@ -67,10 +68,8 @@ class TestTheTableIsABrokers:
     def test_a_broker_config(self, name: str) -> None:
         key, described = BROKER_CONFIGS[name], DESCRIBED["BROKER"][name]
         assert key.kind.name == described["type"]
-        if name == "socket.send.buffer.bytes":  # docs/configuration.md says why its default is not a broker's
-            assert (key.default, described["default"]) == (409_600, "102400")
-            return
-        assert (None if described["default"] is None else key.parse(described["default"])) == key.default
+        default = None if described["default"] is None else key.parse(described["default"])
+        assert (default == key.default) is (name not in OTHER_DEFAULTS)
 
     @pytest.mark.parametrize("name", SYNONYMS)
     def test_a_synonym(self, name: str) -> None:
