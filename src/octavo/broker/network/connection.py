@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import socket
-import struct
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from octavo.broker.request import CloseConnection
 from octavo.broker.security.peer import Door
 from octavo.errors import OctavoError
 from octavo.format.messages.codec import Part
+from octavo.format.protocol.frames import response_size
 
 if TYPE_CHECKING:
     from octavo.broker.dispatch import Dispatcher, Pending
@@ -26,7 +26,6 @@ _log = logging.getLogger(__name__)
 
 _REQUESTS_AT_ONCE = 64
 _TOGETHER_BYTES = 64 << 10  # answers are sent together up to this size
-_LENGTH = struct.Struct(">i")
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -151,9 +150,7 @@ class Connection(asyncio.BufferedProtocol):
         answer = self._dispatcher.answer(frame, self)
         if isinstance(answer, list):
             self._answers += answer
-            head = answer[0]
-            assert isinstance(head, bytes)
-            self._answer_bytes += _LENGTH.unpack_from(head)[0]
+            self._answer_bytes += response_size(answer)
             if self.peer.login is not None:  # which may have succeeded or failed just now
                 self._inbox.limit = self._frame_limit()
             if self._answer_bytes > _TOGETHER_BYTES or self.peer.is_rejected:

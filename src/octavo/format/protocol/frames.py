@@ -19,6 +19,7 @@ from octavo.format.varint import Bytes, decode_uvarint
 
 _HEAD = struct.Struct(">hhih")  # api key, api version, correlation id, length of the client id
 _RESPONSE_HEAD = struct.Struct(">ii")  # length and correlation id
+_LENGTH_BYTES = 4
 _HEAD_WITH_TAGS = struct.Struct(">iix")
 
 
@@ -79,8 +80,7 @@ def response_size(parts: list[Part]) -> int:
     """The size of a response, without the length in front that says it."""
     first = parts[0]
     assert isinstance(first, bytes)
-    size: int = _RESPONSE_HEAD.unpack_from(first)[0]
-    return size
+    return int.from_bytes(first[:_LENGTH_BYTES])
 
 
 @cache
