@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from octavo.broker.network.inbox import FrameLimit, Inbox, SharedBuffer
-from octavo.broker.network.outbox import Outbox
-from octavo.broker.network.stream_outbox import StreamOutbox
+from octavo.broker.network.plain_stream import PlainStream
+from octavo.broker.network.tls_stream import TlsStream
 from octavo.broker.request import CloseConnection
 from octavo.broker.security.peer import Door
 from octavo.errors import OctavoError
@@ -45,7 +45,7 @@ class Connection(asyncio.BufferedProtocol):
         self._unmuting: asyncio.TimerHandle | None = None
         self._answers: list[Part] = []  # not sent yet
         self._answer_bytes = 0
-        self._outbox: Outbox | StreamOutbox | None = None
+        self._stream: PlainStream | TlsStream | None = None
         self.last_use_ms = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -58,7 +58,7 @@ class Connection(asyncio.BufferedProtocol):
             transport.abort()
             return
         if transport.get_extra_info("ssl_object") is not None:
-            self._outbox = StreamOutbox(transport, self._sent, transport.abort)
+            self._stream = TlsStream(transport, self._sent, transport.abort)
             return
         try:
             own = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
@@ -67,7 +67,7 @@ class Connection(asyncio.BufferedProtocol):
             transport.abort()
             return
         own.setblocking(False)
-        self._outbox = Outbox(asyncio.get_running_loop(), own, self._sent, transport.abort)
+        self._stream = PlainStream(asyncio.get_running_loop(), own, self._sent, transport.abort)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._inbox.room()
@@ -81,17 +81,17 @@ class Connection(asyncio.BufferedProtocol):
         return False
 
     def pause_writing(self) -> None:
-        if isinstance(self._outbox, StreamOutbox):
-            self._outbox.pause()
+        if isinstance(self._stream, TlsStream):
+            self._stream.pause()
 
     def resume_writing(self) -> None:
-        if isinstance(self._outbox, StreamOutbox):
-            self._outbox.resume()
+        if isinstance(self._stream, TlsStream):
+            self._stream.resume()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._limits.dismiss(self)
-        if self._outbox is not None:
-            self._outbox.close()
+        if self._stream is not None:
+            self._stream.close()
         if self._pending is not None:
             self._pending.cancel()
         if self._unmuting is not None:  # the timer may run for days, and would keep the connection in memory
@@ -197,9 +197,9 @@ class Connection(asyncio.BufferedProtocol):
             self._sent()
 
     def _send(self, parts: list[Part]) -> bool:
-        if self._outbox is None:
+        if self._stream is None:
             raise ConnectionAbortedError("the connection was not accepted")
-        return self._outbox.send(parts)
+        return self._stream.send(parts)
 
     def _sent(self) -> None:
         if self._transport.is_closing():

@@ -15,7 +15,7 @@ from octavo.format.varint import Bytes
 _CORK: int = getattr(socket, "TCP_CORK", -1)  # only Linux has it
 
 
-class Outbox:
+class PlainStream:
     """Sends responses in turn. Its socket is a duplicate of the transport's; the transport itself writes nothing."""
 
     def __init__(

@@ -13,7 +13,7 @@ from octavo.format.varint import Bytes
 _PIECE_BYTES = 256 << 10
 
 
-class StreamOutbox:
+class TlsStream:
     """Sends one response at a time, and gives the transport no more than it can send."""
 
     def __init__(
