@@ -40,7 +40,7 @@ class Connection(asyncio.BufferedProtocol):
         self._limits = limits
         self._door = door
         self._shared = shared
-        self._is_busy = self._is_reading_paused = self._is_doomed = self._is_muted = False
+        self._is_busy = self._is_doomed = self._is_muted = False
         self._pending: Pending | None = None
         self._unmuting: asyncio.TimerHandle | None = None
         self._answers: list[Part] = []  # not sent yet
@@ -58,8 +58,9 @@ class Connection(asyncio.BufferedProtocol):
             transport.abort()
             return
         if transport.get_extra_info("ssl_object") is not None:
-            self._stream = TlsStream(transport, self._sent, transport.abort)
+            self._stream = TlsStream(transport, self)
             return
+        transport.pause_reading()
         try:
             own = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
         except OSError as error:
@@ -67,7 +68,7 @@ class Connection(asyncio.BufferedProtocol):
             transport.abort()
             return
         own.setblocking(False)
-        self._stream = PlainStream(asyncio.get_running_loop(), own, self._sent, transport.abort)
+        self._stream = PlainStream(asyncio.get_running_loop(), own, self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._inbox.room()
@@ -194,14 +195,15 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
             return
         if is_out:
-            self._sent()
+            self.sent()
 
     def _send(self, parts: list[Part]) -> bool:
         if self._stream is None:
             raise ConnectionAbortedError("the connection was not accepted")
         return self._stream.send(parts)
 
-    def _sent(self) -> None:
+    def sent(self) -> None:
+        """Continue, now that all answers have been sent."""
         if self._transport.is_closing():
             return
         if self._is_doomed:
@@ -223,10 +225,5 @@ class Connection(asyncio.BufferedProtocol):
         return login if not self.peer.is_admitted and login.max_bytes < most.max_bytes else most
 
     def _set_reading(self, wanted: bool) -> None:
-        if wanted is not self._is_reading_paused or self._transport.is_closing():
-            return
-        self._is_reading_paused = not wanted
-        if wanted:
-            self._transport.resume_reading()
-        else:
-            self._transport.pause_reading()
+        if self._stream is not None:
+            self._stream.set_reading(wanted)

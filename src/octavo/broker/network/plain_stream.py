@@ -1,4 +1,4 @@
-"""Sends a response without blocking the loop: buffers with send, slices of files with sendfile."""
+"""Reads and writes a socket without blocking the loop: buffers with send, slices of files with sendfile."""
 
 from __future__ import annotations
 
@@ -6,36 +6,63 @@ import asyncio
 import os
 import socket
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Protocol
 
 from octavo.format.messages.codec import Part
-from octavo.format.varint import Bytes
 
 # An answer of several parts is sent in as few packets as possible: this triples the rate of small fetches.
 _CORK: int = getattr(socket, "TCP_CORK", -1)  # only Linux has it
 
 
-class PlainStream:
-    """Sends responses in turn. Its socket is a duplicate of the transport's; the transport itself writes nothing."""
+class StreamUser(Protocol):
+    """Whoever reads from a stream and writes to it."""
 
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        target: socket.socket,
-        on_sent: Callable[[], None],
-        on_failed: Callable[[], None],
-    ) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview: ...
+    def buffer_updated(self, nbytes: int) -> None: ...
+    def sent(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class PlainStream:
+    """Sends responses in turn. Its socket is a duplicate of the transport's, which neither reads nor writes: the loop
+    calls this class directly, and a pause costs nothing unless more arrives during it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, own: socket.socket, user: StreamUser) -> None:
         self._loop = loop
-        self._socket = target
-        self._on_sent = on_sent
-        self._on_failed = on_failed
+        self._socket = own
+        self._user = user
         self._parts: deque[Part] = deque()
         self._sent = 0  # bytes of the first part
-        self._is_waiting = self._is_corked = False
+        self._is_waiting = self._is_corked = self._is_watched = self._is_reading = False
+        self.set_reading(True)
+
+    def set_reading(self, wanted: bool) -> None:
+        """Read from now on, or do not; nothing that arrives in the meantime is lost."""
+        self._is_reading = wanted
+        if wanted and not self._is_watched:
+            self._is_watched = True
+            self._loop.add_reader(self._socket.fileno(), self._receive)
+
+    def _receive(self) -> None:
+        if not self._is_reading:  # the socket is watched only as long as nothing comes
+            self._stop_watching()
+            return
+        try:
+            count = self._socket.recv_into(self._user.get_buffer(-1))
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            count = 0
+        if count:
+            self._user.buffer_updated(count)
+        else:
+            self._stop_watching()
+            self._user.close()
 
     def send(self, parts: list[Part]) -> bool:
-        """Start sending; returns whether everything has been sent. If not, `on_sent` is called once it has."""
-        self._parts.extend(_joined(parts) if len(parts) > 1 else parts)
+        """Start sending; returns whether everything has been sent. If not, the user's `sent` is called once it has."""
+        self._parts.extend(parts if len(parts) == 1 else _joined(parts))
         if _CORK >= 0 and len(self._parts) > 1 and not self._is_corked:
             self._set_cork(True)
         return self._advance()
@@ -63,7 +90,7 @@ class PlainStream:
 
     def _send_some(self, part: Part) -> bool:
         """Send as much of the first part as the socket takes; returns whether that was all of it."""
-        if isinstance(part, Bytes):
+        if isinstance(part, bytes):
             self._sent += self._socket.send(memoryview(part)[self._sent :] if self._sent else part)
             size = len(part)
         else:
@@ -86,19 +113,25 @@ class PlainStream:
         except OSError:
             self._stop_waiting()
             self._parts.clear()
-            self._on_failed()  # half an answer has been sent, so nothing may follow it
+            self._user.close()  # half an answer has been sent, so nothing may follow it
             return
         if is_sent:
             self._stop_waiting()
-            self._on_sent()
+            self._user.sent()
 
     def _stop_waiting(self) -> None:
         if self._is_waiting:
             self._is_waiting = False
             self._loop.remove_writer(self._socket.fileno())
 
+    def _stop_watching(self) -> None:
+        if self._is_watched:
+            self._is_watched = False
+            self._loop.remove_reader(self._socket.fileno())
+
     def close(self) -> None:
-        """Send nothing more."""
+        """Read and send nothing more."""
+        self._stop_watching()
         self._stop_waiting()
         self._parts.clear()
         self._socket.close()
@@ -106,9 +139,9 @@ class PlainStream:
 
 def _joined(parts: list[Part]) -> Iterator[Part]:
     """The same bytes in as few parts as possible."""
-    buffers: list[Bytes] = []
+    buffers: list[bytes] = []
     for part in parts:
-        if isinstance(part, Bytes):
+        if isinstance(part, bytes):
             buffers.append(part)
             continue
         if buffers:

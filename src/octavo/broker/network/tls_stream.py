@@ -5,30 +5,36 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
+from octavo.broker.network.plain_stream import StreamUser
 from octavo.format.messages.codec import Part
-from octavo.format.varint import Bytes
 
 _PIECE_BYTES = 256 << 10
 
 
 class TlsStream:
-    """Sends one response at a time, and gives the transport no more than it can send."""
+    """Sends one response at a time, and gives the transport no more than it can send. The transport itself reads."""
 
-    def __init__(
-        self, transport: asyncio.Transport, on_sent: Callable[[], None], on_failed: Callable[[], None]
-    ) -> None:
+    def __init__(self, transport: asyncio.Transport, user: StreamUser) -> None:
         self._transport = transport
-        self._on_sent = on_sent
-        self._on_failed = on_failed
+        self._user = user
         self._parts: deque[Part] = deque()
         self._sent = 0  # bytes of the first part
         self._is_paused = False
         transport.set_write_buffer_limits(high=_PIECE_BYTES, low=0)
 
+    def set_reading(self, wanted: bool) -> None:
+        """Read from now on, or do not; nothing that arrives in the meantime is lost."""
+        if wanted is self._transport.is_reading() or self._transport.is_closing():
+            return
+        if wanted:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()
+
     def send(self, parts: Iterable[Part]) -> bool:
-        """Start sending; returns whether everything has been sent. If not, `on_sent` is called once it has."""
+        """Start sending; returns whether everything has been sent. If not, the user's `sent` is called once it has."""
         self._parts.extend(parts)
         return self._advance()
 
@@ -42,10 +48,10 @@ class TlsStream:
         try:
             is_out = self._advance()
         except OSError:
-            self._on_failed()
+            self._user.close()
             return
         if is_out:
-            self._on_sent()
+            self._user.sent()
 
     def close(self) -> None:
         """Send nothing more."""
@@ -54,10 +60,10 @@ class TlsStream:
     def _advance(self) -> bool:
         while self._parts and not self._is_paused:
             part = self._parts[0]
-            size = len(part) if isinstance(part, Bytes) else part.size
+            size = len(part) if isinstance(part, bytes) else part.size
             end = min(size, self._sent + _PIECE_BYTES)
-            if isinstance(part, Bytes):
-                piece: Bytes = memoryview(part)[self._sent : end]
+            if isinstance(part, bytes):
+                piece: bytes | memoryview = memoryview(part)[self._sent : end]
             else:
                 piece = os.pread(part.file.fileno(), end - self._sent, part.position + self._sent)
                 if len(piece) < end - self._sent:

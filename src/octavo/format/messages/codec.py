@@ -20,7 +20,7 @@ from octavo.format.messages.schema import Encoding, MessageSchema, Row
 from octavo.format.messages.writing import struct_writer
 from octavo.format.varint import Bytes
 
-Part = Bytes | Slice
+Part = bytes | Slice
 _LENGTH_BYTES = 4
 
 
