@@ -28,18 +28,18 @@ ONE = record(0, b"k", b"v")
 SOUND = {"max_timestamp": 0, "base_timestamp": 0, "last_offset_delta": 0, "base_offset": 0}
 
 
-def surveyed(kernels: SimpleNamespace, data: bytes, *, check_crc: bool = True) -> tuple[int, int, int] | None:
+def surveyed(kernels: SimpleNamespace, data: bytes, *, check_crc: bool = True) -> tuple[int, int, int, bool] | None:
     table = np.zeros(1, BATCH)
-    found: tuple[int, int, int] | None = kernels.survey_produced(data, table, check_crc)
+    found: tuple[int, int, int, bool] | None = kernels.survey_produced(data, table, check_crc)
     if found is not None:
         assert table.tolist() == walk(data, check_crc=check_crc).table.tolist()
     return found
 
 
 def test_a_sound_batch(kernels: SimpleNamespace) -> None:
-    assert surveyed(kernels, build_batch(RECORDS)) == (900, 1_200, 1)
-    assert surveyed(kernels, build_batch(RECORDS[:1])) == (1_000, 1_000, 0)
-    assert surveyed(kernels, batch(ONE, 1, **SOUND)) == (0, 0, 0)
+    assert surveyed(kernels, build_batch(RECORDS)) == (900, 1_200, 1, False)
+    assert surveyed(kernels, build_batch(RECORDS[:1])) == (1_000, 1_000, 0, False)
+    assert surveyed(kernels, batch(ONE, 1, **SOUND)) == (0, 0, 0, False)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_an_unusual_header(kernels: SimpleNamespace, changed: dict[str, int]) ->
 
 def test_the_usual_header_of_an_idempotent_producer(kernels: SimpleNamespace) -> None:
     fields = SOUND | {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0, "attributes": layout.TRANSACTIONAL}
-    assert surveyed(kernels, batch(ONE, 1, **fields)) == (0, 0, 0)
+    assert surveyed(kernels, batch(ONE, 1, **fields)) == (0, 0, 0, True)
 
 
 def test_anything_but_one_whole_batch(kernels: SimpleNamespace) -> None:
@@ -70,7 +70,7 @@ def test_a_wrong_crc(kernels: SimpleNamespace) -> None:
     data = bytearray(build_batch(RECORDS))
     data[layout.CRC_POSITION] ^= 1
     assert surveyed(kernels, bytes(data)) is None
-    assert surveyed(kernels, bytes(data), check_crc=False) == (900, 1_200, 1)
+    assert surveyed(kernels, bytes(data), check_crc=False) == (900, 1_200, 1, False)
 
 
 def test_a_table_without_a_row(kernels: SimpleNamespace) -> None:
@@ -93,7 +93,7 @@ def test_damage_is_found_where_a_decode_finds_it(kernels: SimpleNamespace) -> No
         else:
             times = columns.timestamp[: columns.rows]
             if int(times.max()) == 1_200:  # as the header says
-                expected = int(times.min()), 1_200, 0 if columns.key is None else columns.key.nulls
+                expected = int(times.min()), 1_200, 0 if columns.key is None else columns.key.nulls, False
         assert surveyed(kernels, bytes(data)) == expected
         outcomes.add(expected is None)
     assert outcomes == {True, False}

@@ -14,6 +14,7 @@ from octavo.format.batches.walker import walk
 from octavo.kernels.layout import Stop
 from octavo.storage.append.append_info import examine
 from octavo.storage.append.assignment import Assignment
+from octavo.storage.append.plain import assign_plain, survey
 from octavo.storage.append.validate import assign_offsets
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 from octavo.storage.log.validation_settings import ValidationSettings
@@ -86,12 +87,14 @@ def test_a_survey_changes_no_outcome(data: bytes, changes: list[tuple[int, int]]
 
     def outcome(*, is_surveyed: bool) -> tuple[bytes, object]:
         buffer, request = bytearray(sent), AppendRequest(AppendOrigin.CLIENT, leader_epoch=3)
+        view, assignment = memoryview(buffer), Assignment(50, NOW, 3, topic)
+        surveyed = survey(view, request, 10**6) if is_surveyed else None
         try:
-            info = examine(memoryview(buffer), request, max_message_bytes=10**6)
-            info = info if is_surveyed else info._replace(survey=None)
-            result = assign_offsets(memoryview(buffer), info, request, Assignment(50, NOW, 3, topic))
+            result = None if surveyed is None else assign_plain(view, surveyed, assignment)
+            if result is None:
+                result = assign_offsets(view, examine(view, request, max_message_bytes=10**6), request, assignment)
         except AppendRejected as error:
             return bytes(buffer), repr(error)
-        return bytes(result.data), (result.table.tolist(), result[2:6])
+        return bytes(result.data), (result.table.tolist(), result[2:])
 
     assert outcome(is_surveyed=True) == outcome(is_surveyed=False)

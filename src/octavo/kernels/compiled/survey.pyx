@@ -58,8 +58,8 @@ cdef bint survey(const uint8_t *base, int64_t size, const Batch *batch, Survey *
 
 
 def survey_produced(data, table, bint check_crc):
-    """The oldest and the latest timestamp of the records in a producer's batch, and how many have no key; the batch's
-    row goes into `table`.
+    """The oldest and the latest timestamp of the records in a producer's batch, how many have no key, and whether the
+    batch has a producer id; its row goes into `table`.
 
     None, and any row, unless `data` is exactly one sound batch that is not compressed, with the base offset 0 and the
     right count and latest timestamp in its header: then a closer look decides.
@@ -80,7 +80,7 @@ def survey_produced(data, table, bint check_crc):
             is_sound = (is_produced(<const uint8_t *>bytes_view.buf, bytes_view.len, batch, check_crc)
                         and survey(<const uint8_t *>bytes_view.buf, bytes_view.len, batch, &found)
                         and batch.max_timestamp == found.latest >= -1)
-    outcome = (found.oldest, found.latest, found.null_keys) if is_sound else None
+    outcome = (found.oldest, found.latest, found.null_keys, batch.producer_id > -1) if is_sound else None
     PyBuffer_Release(&table_view)
     PyBuffer_Release(&bytes_view)
     return outcome

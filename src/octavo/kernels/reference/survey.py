@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 _UNSUITABLE = layout.CODEC_MASK | layout.LOG_APPEND_TIME | layout.CONTROL
 
 
-def survey_produced(data: Buffer, table: NDArray[np.void], check_crc: bool) -> tuple[int, int, int] | None:
-    """The oldest and the latest timestamp of the records in a producer's batch, and how many have no key; the batch's
-    row goes into `table`.
+def survey_produced(data: Buffer, table: NDArray[np.void], check_crc: bool) -> tuple[int, int, int, bool] | None:
+    """The oldest and the latest timestamp of the records in a producer's batch, how many have no key, and whether the
+    batch has a producer id; its row goes into `table`.
 
     None, and any row, unless `data` is exactly one sound batch that is not compressed, with the base offset 0 and the
     right count and latest timestamp in its header: then a closer look decides.
@@ -45,7 +45,7 @@ def survey_produced(data: Buffer, table: NDArray[np.void], check_crc: bool) -> t
         return None
     if at != end or not -1 <= max(times) == batch["max_timestamp"]:
         return None
-    return min(times), max(times), null_keys
+    return min(times), max(times), null_keys, bool(batch["producer_id"] > -1)
 
 
 def _is_produced(batch: np.void) -> bool:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.config import LogConfig
 from octavo.errors import AppendRejected, RecordBatchTooLargeError, UnexpectedAppendOffsetError
-from octavo.format.batches.batch_summary import BatchSummary
 from octavo.kernels.layout import NO_TIMESTAMP
 from octavo.storage.append.append_info import AppendInfo, examine
 from octavo.storage.append.assignment import Assignment, WritableBatches
+from octavo.storage.append.plain import assign_plain, survey
 from octavo.storage.append.validate import assign_offsets
 from octavo.storage.append_origin import AppendRequest
 from octavo.storage.log.flush import maybe_flush
@@ -47,7 +47,8 @@ def set_bytes(config: LogConfig) -> int:
 def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
     """Append whole batches; raises a child of AppendRejected where Kafka would refuse them, and then writes nothing.
 
-    Batches are walked and checked before the lock is taken. Under the lock: 1. Assign offsets, or check the existing
+    Batches are walked and checked before the lock is taken; what nearly every producer sends, one plain batch that the
+    topic takes as it is, needs only one look at its bytes. Under the lock: 1. Assign offsets, or check the existing
     ones. 2. Record leader epochs. 3. Roll if necessary. 4. Check producers' epochs and sequences. 5. Write, with one
     write. 6. Move the log's end. 7. Update producers and transactions, the transaction index before the state. 8. Raise
     the high watermark if there is no other replica. Then flush if it is time to. A crash before 5 leaves at most an
@@ -56,21 +57,24 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
     """
     log.check_usable("append")
     view = memoryview(data).cast("B")
-    info = examine(view, request, log.settings.max_message_bytes)
-    if not info.summary.end:
-        return AppendResult(-1, -1, NO_TIMESTAMP, log.log_start_offset)
+    max_message_bytes, info = log.settings.max_message_bytes, None
+    surveyed = survey(view, request, max_message_bytes)
+    if surveyed is None:
+        info = examine(view, request, max_message_bytes)
+        if not info.summary.end:
+            return AppendResult(-1, -1, NO_TIMESTAMP, log.log_start_offset)
     try:
         with log.lock:
             log.make_certain("append")
             log.is_uncertain = True  # until the end is reached; after an interrupt the log is loaded again
             try:
                 now_ms = log.environment.clock.time_ms()
-                if request.origin.assigns_offsets:
-                    assignment = Assignment(log.log_end.offset, now_ms, request.leader_epoch, log.settings)
-                    batches = assign_offsets(view, info, request, assignment)
-                else:
-                    batches = _keep_offsets(view, info, log.log_end.offset)
-                result = _write(log, batches, info.summary, request, now_ms)
+                assignment = Assignment(log.log_end.offset, now_ms, request.leader_epoch, log.settings)
+                batches = None if surveyed is None else assign_plain(view, surveyed, assignment)
+                if batches is None:
+                    info = info or examine(view, request, max_message_bytes)
+                    batches = _examined(log, view, info, request, assignment)
+                result = _write(log, batches, request, now_ms)
             except AppendRejected:
                 log.is_uncertain = False
                 raise
@@ -82,6 +86,18 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
     return result
 
 
+def _examined(
+    log: Log, view: memoryview, info: AppendInfo, request: AppendRequest, assignment: Assignment
+) -> WritableBatches:
+    """Steps 1 and 2, as far as they depend on where the batches come from."""
+    if request.origin.assigns_offsets:
+        return assign_offsets(view, info, request, assignment)
+    kept = _keep_offsets(view, info, assignment.first_offset)
+    if not log.epochs.is_continued(info.summary):
+        log.epochs.assign_batches(info.table)
+    return kept
+
+
 def _keep_offsets(view: memoryview, info: AppendInfo, log_end_offset: int) -> WritableBatches:
     """The batches with their own offsets, which must not lie before the log's end."""
     summary, first_offset = info.summary, info.first_offset
@@ -89,18 +105,14 @@ def _keep_offsets(view: memoryview, info: AppendInfo, log_end_offset: int) -> Wr
     if reached < log_end_offset:
         raise UnexpectedAppendOffsetError(reached, summary.last_offset, log_end_offset)
     max_timestamp = max(summary.max_timestamp, NO_TIMESTAMP)
-    return WritableBatches(view[: summary.end], info.table, first_offset, summary.last_offset, max_timestamp)
+    data = view[: summary.end]
+    return WritableBatches(data, info.table, first_offset, summary.last_offset, max_timestamp, summary.with_producers)
 
 
-def _write(
-    log: Log, batches: WritableBatches, summary: BatchSummary, request: AppendRequest, now_ms: int
-) -> AppendResult:
+def _write(log: Log, batches: WritableBatches, request: AppendRequest, now_ms: int) -> AppendResult:
     """Steps 2 to 8."""
-    data, table, first_offset, last_offset, max_timestamp, log_append_time = batches
-    if not request.origin.assigns_offsets:
-        if not log.epochs.is_continued(summary):
-            log.epochs.assign_batches(table)
-    elif request.leader_epoch >= 0:  # all batches are in the current format, and were just given this epoch
+    data, table, first_offset, last_offset, max_timestamp, with_producers, log_append_time = batches
+    if request.origin.assigns_offsets and request.leader_epoch >= 0:  # the epoch that all batches were just given
         log.epochs.assign(request.leader_epoch, log.log_end.offset)
     config, active = log.config, log.segments.active
     if len(data) > config.segment_bytes:
@@ -110,7 +122,7 @@ def _write(
         roll(log, new_base_offset(first_offset, last_offset, log.log_end.offset))
         active = log.segments.active
     producers, change = log.producers, NO_PRODUCERS
-    if summary.with_producers:
+    if with_producers:
         change = producers.check(data, table, request.origin, request.transaction_version)
     if (known := change.duplicate) is not None:
         place = known.first_offset, known.last_offset, known.timestamp

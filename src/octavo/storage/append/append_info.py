@@ -1,17 +1,15 @@
 """The first check of an append, before the log is locked: it looks at batches as a whole, not at their offsets.
 
-`validate` checks the records, except for what a survey of a single batch has already found out.
+`validate` checks the records.
 """
 
 from __future__ import annotations
 
-import threading
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo import kernels
 from octavo.errors import (
     CorruptBatchError,
     InvalidBatchError,
@@ -34,16 +32,11 @@ _REFUSED = _UNKNOWN_MAGIC | _DAMAGED
 _LARGEST_CODEC = int(max(Codec))
 
 
-Survey = tuple[int, int, int]
-"""The oldest and the latest timestamp of a batch's records, and how many of them have no key."""
-
-
 class AppendInfo(NamedTuple):
     """Incoming batches. If there are none, there is nothing to append, and the offsets are -1."""
 
-    table: NDArray[np.void]  # the batches to append, valid until this thread's next append
+    table: NDArray[np.void]  # the batches to append
     summary: BatchSummary  # of these batches
-    survey: Survey | None = None  # if they are one producer's batch, uncompressed and without a fault
 
     @property
     def first_offset(self) -> int | None:
@@ -64,11 +57,7 @@ def examine(view: memoryview, request: AppendRequest, max_message_bytes: int) ->
 
     The base offsets of trusted batches (see `validate.assign_offsets`) may continue from batch to batch.
     """
-    table, survey = _rows.one, None
-    if request.origin.assigns_offsets:
-        survey = kernels.survey_produced(view, table, not request.trusted)
-    if survey is None:
-        table = walk(view, check_crc=not request.trusted).table
+    table = walk(view, check_crc=not request.trusted).table
     appended, summary = table, summarize(table)
     if request.origin is AppendOrigin.REPLICATION and summary.max_epoch > request.leader_epoch:
         appended = _before_later_epochs(table, request.leader_epoch)
@@ -81,7 +70,7 @@ def examine(view: memoryview, request: AppendRequest, max_message_bytes: int) ->
         end = batch.end
     if len(view) > end:
         _check_tail(view, end)
-    return AppendInfo(appended, summary, survey)
+    return AppendInfo(appended, summary)
 
 
 def check_batches(table: NDArray[np.void], request: AppendRequest, max_message_bytes: int) -> None:
@@ -164,13 +153,3 @@ def _check_tail(view: memoryview, at: int) -> None:
     if left >= layout.HEADER_UP_TO_MAGIC and view[at + layout.MAGIC_POSITION] > 2:
         magic = view[at + layout.MAGIC_POSITION]
         raise CorruptBatchError(f"the batch at position {at} has magic {magic}, expected 0, 1 or 2")
-
-
-class _Rows(threading.local):
-    """A table for one batch per thread, created once: creating it takes as long as checking a small batch."""
-
-    def __init__(self) -> None:
-        self.one = np.empty(1, layout.BATCH)
-
-
-_rows = _Rows()

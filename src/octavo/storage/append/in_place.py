@@ -90,4 +90,7 @@ def assign_in_place(
         view, table, assignment.first_offset, assignment.leader_epoch, appended is not None, max_timestamps
     )
     log_append_time = layout.NO_TIMESTAMP if appended is None else appended
-    return WritableBatches(view, table, assignment.first_offset, next_offset - 1, largest, log_append_time)
+    with_producers = info.summary.with_producers
+    return WritableBatches(
+        view, table, assignment.first_offset, next_offset - 1, largest, with_producers, log_append_time
+    )

@@ -49,6 +49,7 @@ def built_set(data: Buffer, assignment: Assignment) -> WritableBatches:
         assignment.first_offset,
         last_offset=batches[-1].last_offset if batches else assignment.first_offset - 1,
         max_timestamp=max((batch.max_timestamp for batch in batches), default=layout.NO_TIMESTAMP),
+        with_producers=any(batch.producer_id > layout.NO_PRODUCER_ID for batch in batches),
         log_append_time=layout.NO_TIMESTAMP if appended is None else appended,
     )
 

@@ -33,16 +33,12 @@ def check_records(columns: RecordColumns, claims_append_time: bool, assignment: 
     timestamps = columns.timestamp[: columns.rows]
     latest = int(timestamps.max())
     nulls = null_flags(columns.key, columns.rows)
-    if claims_append_time or nulls is not None or not _all_in_time(int(timestamps.min()), latest, assignment):
+    in_time = assignment.settings.takes_times(int(timestamps.min()), latest, assignment.now_ms)
+    if claims_append_time or nulls is not None or not in_time:
         faults = find_faults(timestamps, nulls, claims_append_time, assignment)
         if faults:
             raise refusal(faults)
     return max(latest, NO_TIMESTAMP)
-
-
-def clearly_accepted(oldest: int, latest: int, null_keys: int, assignment: Assignment) -> bool:
-    """Whether `check_records` is certain to accept records in this range of times, none of them set by a broker."""
-    return not (null_keys and assignment.settings.is_compacted) and _all_in_time(oldest, latest, assignment)
 
 
 def find_faults(
@@ -86,14 +82,6 @@ def null_flags(column: BinaryColumn | None, rows: int) -> Flags | None:
         return None
     nulls: Flags = np.unpackbits(column.validity, count=rows, bitorder="little") == 0
     return nulls
-
-
-def _all_in_time(oldest: int, latest: int, assignment: Assignment) -> bool:
-    """Whether all timestamps from the oldest to the latest are surely within the limits; -1 means no timestamp."""
-    settings, now_ms = assignment.settings, assignment.now_ms
-    if settings.timestamp_type is TimestampType.LOG_APPEND_TIME:
-        return True
-    return now_ms - oldest <= settings.timestamp_before_max_ms and latest - now_ms <= settings.timestamp_after_max_ms
 
 
 def _beyond_limits(timestamp: int, assignment: Assignment) -> str:

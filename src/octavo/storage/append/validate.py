@@ -1,8 +1,7 @@
 """The leader's validation of an append: which records the topic accepts, and which offsets and times they get.
 
 `assign_offsets` runs under the log's lock, after `append_info.examine`. It decides what happens to the batches: changed
-in place (`in_place`), encoded again (`rebuild`), or converted from an older format (`old_formats`). If the survey of a
-single batch shows that the topic accepts all its records, they are not looked at again.
+in place (`in_place`), encoded again (`rebuild`), or converted from an older format (`old_formats`).
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from octavo.storage.append.assignment import Assignment, WritableBatches
 from octavo.storage.append.in_place import assign_in_place, check_in_place, headers_suffice, keeps_codec
 from octavo.storage.append.old_formats import convert
 from octavo.storage.append.rebuild import rebuild
-from octavo.storage.append.record_checks import clearly_accepted
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 
 
@@ -33,9 +31,7 @@ def assign_offsets(
     do not suffice (null keys, the oldest timestamp), and there may be several batches. The outcome is the same as
     without trust.
     """
-    table, summary, survey = info
-    if survey is not None and assignment.settings.keeps_plain and clearly_accepted(*survey, assignment):
-        return assign_in_place(view, info, None, assignment)
+    table, summary = info
     rows, source = len(table), info.source_codec
     if not rows:
         raise InvalidBatchError("a set without a batch, expected one")

@@ -54,14 +54,15 @@ def roll_reason(active: ActiveSegment, incoming: Incoming, config: LogConfig, no
     Age is measured by the records' timestamps, so that a copy rolls where the original did. The clock is used only if
     the first batch has no timestamp.
     """
-    if active.size > config.segment_bytes - incoming.size:
+    size = active.size
+    if size > config.segment_bytes - incoming.size:
         return RollReason.SIZE
     first_timestamp = active.first_timestamp
     waited_ms = incoming.max_timestamp - first_timestamp if first_timestamp >= 0 else now_ms - active.created_ms
     max_ms = config.segment_ms
     if "compact" in config.cleanup_policy:  # records must leave the active segment in time to be compacted
         max_ms = min(max_ms, config.max_compaction_lag_ms)
-    if active.size > 0 and waited_ms > max_ms - active.jitter_ms:
+    if size > 0 and waited_ms > max_ms - active.jitter_ms:
         return RollReason.TIME
     if active.is_index_full:
         return RollReason.INDEX_FULL

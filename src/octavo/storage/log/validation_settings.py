@@ -26,6 +26,12 @@ class ValidationSettings:
     is_compacted: bool
     max_message_bytes: int
 
+    def takes_times(self, oldest: int, latest: int, now_ms: int) -> bool:
+        """Whether all timestamps from the oldest to the latest are surely within the limits; -1 means no timestamp."""
+        if self.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            return True
+        return now_ms - oldest <= self.timestamp_before_max_ms and latest - now_ms <= self.timestamp_after_max_ms
+
     @classmethod
     def of(cls, config: LogConfig) -> Self:
         codec, level = None, None

@@ -82,10 +82,12 @@ class LogFile(ReleasableFile):
             OPEN_FILES.opened(self)
         return file
 
-    def append(self, data: Buffer) -> None:
-        """Append bytes with one write."""
-        self.file.pwrite(data, self.size)
-        self.size += memoryview(data).nbytes
+    def append(self, data: Buffer) -> int:
+        """Append bytes with one write; returns the position of the first."""
+        position = self.size
+        self.file.pwrite(data, position)
+        self.size = position + memoryview(data).nbytes
+        return position
 
     def chunks(
         self, position: int = 0, end: int | None = None, *, chunk_bytes: int = CHUNK_BYTES, check_crc: bool = False

@@ -98,9 +98,8 @@ class Segment:
             return
         self.check_offset(largest_offset)
         log = self.files.log
-        position = log.size
         with self._lock:
-            log.append(data)
+            position = log.append(data)
             self.index(table, position)
 
     def index(self, table: NDArray[np.void], position: int) -> None:

@@ -1,0 +1,52 @@
+"""The shortest way of an append, for what nearly every producer sends: one uncompressed batch, taken as it is.
+
+What is surveyed here needs no `examine` and no `assign_offsets`; they decide about everything else, with the same
+outcome.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from octavo import kernels
+from octavo.kernels.layout import BATCH
+from octavo.storage.append.assignment import Assignment, WritableBatches
+from octavo.storage.append_origin import AppendRequest
+
+Survey = tuple[int, int, int, bool]
+"""The oldest and the latest timestamp of a batch's records, how many have no key, and whether a producer id is set."""
+
+
+class _Rows(threading.local):
+    """A table for one batch per thread, created once: creating it takes as long as checking a small batch."""
+
+    def __init__(self) -> None:
+        self.one = np.empty(1, BATCH)
+
+
+_rows = _Rows()
+
+
+def survey(view: memoryview, request: AppendRequest, max_message_bytes: int) -> Survey | None:
+    """What all records of the only batch have in common; None if a closer look at the bytes is necessary."""
+    if not request.origin.assigns_offsets or len(view) > max_message_bytes:
+        return None
+    return kernels.survey_produced(view, _rows.one, not request.trusted)
+
+
+def assign_plain(view: memoryview, surveyed: Survey, assignment: Assignment) -> WritableBatches | None:
+    """The batch that this thread has just surveyed, with its offsets; None if the topic may not take it as it is.
+
+    A writable buffer is changed in place. The table is valid until this thread's next append.
+    """
+    first_offset, now_ms, leader_epoch, settings = assignment
+    oldest, latest, null_keys, has_producer = surveyed
+    if not settings.keeps_plain or (null_keys and settings.is_compacted):
+        return None
+    if not settings.takes_times(oldest, latest, now_ms):
+        return None
+    data, table = memoryview(bytearray(view)) if view.readonly else view, _rows.one
+    next_offset = kernels.stamp_batches(data, table, first_offset, leader_epoch, False, None)
+    return WritableBatches(data, table, first_offset, next_offset - 1, latest, has_producer)
