@@ -21,16 +21,13 @@ class Topic:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.is_internal = name in INTERNAL_TOPICS
         self.logs: dict[int, PartitionLog] = {}
 
     @property
     def topic_id(self) -> bytes:
         """The topic's id; the zero id if no partition has one."""
         return next((log.topic_id for log in self.logs.values() if log.topic_id), ZERO_UUID)
-
-    @property
-    def is_internal(self) -> bool:
-        return self.name in INTERNAL_TOPICS
 
     def log(self, partition: int) -> PartitionLog:
         found = self.logs.get(partition)

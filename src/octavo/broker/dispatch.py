@@ -21,7 +21,7 @@ from octavo.format.messages.codec import Part
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import API_VERSIONS, APIS, PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from octavo.format.protocol.error_codes import ErrorCode
-from octavo.format.protocol.frames import RequestHeader, WireFormat, read_header, response_size, wire_format
+from octavo.format.protocol.frames import WireFormat, read_header, response_size, wire_format
 
 if TYPE_CHECKING:
     from octavo.broker.network.connection import Connection
@@ -63,30 +63,30 @@ class Dispatcher:
         is_admitted = peer.is_admitted
         if not is_admitted and peer.login is not None and peer.login.is_bare:
             return _bare_answer(peer, frame)
-        header = read_header(frame)
-        served = self._served.get(header[:2]) or self._serve(header)
+        key, version, correlation_id, client_id, end = read_header(frame)
+        served = self._served.get((key, version)) or self._serve(key, version)
         if served is None:
-            return wire_format(API_VERSIONS, 0).response_parts(header.correlation_id, _known_versions())
+            return wire_format(API_VERSIONS, 0).response_parts(correlation_id, _known_versions())
         wire, handle, tally = served
-        api = wire.api
+        api, size, context = wire.api, len(frame), self.context
         if not is_admitted and api not in _BEFORE_LOGIN:
             raise CloseConnection(f"a {wire.name} request before a login")
-        if len(frame) > _MOST_BYTES and api is not PRODUCE:
-            raise CloseConnection(f"a {wire.name} request of {len(frame)} bytes, expected at most {_MOST_BYTES}")
-        request = Request(header.api_version, header.client_id, wire.read_body(header, frame), peer)
-        bill = Bill(self._limiter, api, request, len(frame), connection) if self.context.quotas.values else None
-        found = handle(request, self.context)
+        if size > _MOST_BYTES and api is not PRODUCE:
+            raise CloseConnection(f"a {wire.name} request of {size} bytes, expected at most {_MOST_BYTES}")
+        request = Request(version, client_id, wire.read_body(frame, end), peer)
+        bill = Bill(self._limiter, api, request, size, connection) if context.quotas.values else None
+        found = handle(request, context)
         if bill is not None:
             bill.worked(time.perf_counter() - started)
         answer: list[Part] | Pending | None = None
         if isinstance(found, dict):
-            answer = _answer_parts(wire, header, found, bill)
+            answer = _answer_parts(wire, correlation_id, found, bill)
         elif not isinstance(found, NoAnswer):
-            answer = Pending(wire, header, found, self, bill)
+            answer = Pending(wire, correlation_id, found, self, bill)
         elif bill is not None:
             bill.pay()
         tally.requests += 1
-        tally.received_bytes += len(frame)
+        tally.received_bytes += size
         tally.seconds += time.perf_counter() - started
         return answer
 
@@ -94,17 +94,17 @@ class Dispatcher:
         """What was asked for so far."""
         return [served.tally for served in list(self._served.values())]
 
-    def _serve(self, header: RequestHeader) -> _Served | None:
+    def _serve(self, key: int, version: int) -> _Served | None:
         """The API and version of a request; None for an unknown version of ApiVersions, which is answered."""
-        api = APIS.get(header.api_key)
+        api = APIS.get(key)
         if api is None:
-            raise CloseConnection(f"there is no API {header.api_key}")
-        if header.api_version in api.versions:
-            wire = wire_format(api, header.api_version)
-            served = self._served[header[:2]] = _Served(wire, HANDLERS[api.key], RequestCount(api.name))
+            raise CloseConnection(f"there is no API {key}")
+        if version in api.versions:
+            served = _Served(wire_format(api, version), HANDLERS[key], RequestCount(api.name))
+            self._served[key, version] = served
             return served
         if api is not API_VERSIONS:
-            raise CloseConnection(f"{api.name} has no version {header.api_version}")
+            raise CloseConnection(f"{api.name} has no version {version}")
         return None
 
     def run(self, make: Callable[[], Row], done: Callable[[asyncio.Future[Row]], None]) -> None:
@@ -115,10 +115,10 @@ class Pending:
     """A response that comes later."""
 
     def __init__(
-        self, wire: WireFormat, header: RequestHeader, found: Waiting | Later, dispatcher: Dispatcher, bill: Bill | None
+        self, wire: WireFormat, correlation_id: int, found: Waiting | Later, dispatcher: Dispatcher, bill: Bill | None
     ) -> None:
         self._wire = wire
-        self._header = header
+        self._correlation_id = correlation_id
         self._found = found
         self._dispatcher = dispatcher
         self._bill = bill
@@ -146,7 +146,7 @@ class Pending:
 
     def _answer(self, row: Row) -> None:
         try:
-            parts = _answer_parts(self._wire, self._header, row, self._bill)
+            parts = _answer_parts(self._wire, self._correlation_id, row, self._bill)
         except Exception:  # the connection must learn about it, or it would wait forever
             _log.exception("the answer to %s cannot be written", self._wire.name)
             self._on_parts(None)
@@ -154,11 +154,11 @@ class Pending:
         self._on_parts(parts)
 
 
-def _answer_parts(wire: WireFormat, header: RequestHeader, row: Row, bill: Bill | None) -> list[Part]:
+def _answer_parts(wire: WireFormat, correlation_id: int, row: Row, bill: Bill | None) -> list[Part]:
     """A response; if the client has exceeded its quota, it says for how long the client is throttled."""
-    parts = wire.response_parts(header.correlation_id, row)
+    parts = wire.response_parts(correlation_id, row)
     changed = None if bill is None else bill.pay(row, response_size(parts))
-    return parts if changed is None else wire.response_parts(header.correlation_id, changed)
+    return parts if changed is None else wire.response_parts(correlation_id, changed)
 
 
 def _bare_answer(peer: Peer, token: memoryview) -> list[Part]:

@@ -32,7 +32,7 @@ class FaultDispatcher(Dispatcher):
         if not self._faults.is_empty:
             # A copy, since the connection may receive more before a delayed request is handled.
             copied, handle = memoryview(bytearray(frame)), super().answer
-            body = wire_format(api, header.api_version).read_body(header, copied)
+            body = wire_format(api, header.api_version).read_body(copied, header.end)
             asked = Asked(api, header, body, connection, self.context, lambda: handle(copied, connection))
             fault = self._faults.hitting(asked)
         self._journal.note(api.name, header.api_version, header.client_id, None if fault is None else str(fault.action))

@@ -18,6 +18,7 @@ from octavo.format.protocol.apis import API_VERSIONS, Api
 from octavo.format.varint import Bytes, decode_uvarint
 
 _HEAD = struct.Struct(">hhih")  # api key, api version, correlation id, length of the client id
+_HEAD_BYTES = _HEAD.size
 _RESPONSE_HEAD = struct.Struct(">ii")  # length and correlation id
 _LENGTH_BYTES = 4
 _HEAD_WITH_TAGS = struct.Struct(">iix")
@@ -37,14 +38,14 @@ def read_header(frame: Bytes) -> RequestHeader:
     """The header up to its client id; whether a tagged section follows depends on the API."""
     try:
         key, version, correlation_id, length = _HEAD.unpack_from(frame)
-        end = _HEAD.size + max(length, 0)
+        end = _HEAD_BYTES + length if length > 0 else _HEAD_BYTES
         if length < -1 or end > len(frame):
             raise CorruptionError(f"a client id of {length} bytes in a frame of {len(frame)}", position=8)
-        return RequestHeader(key, version, correlation_id, str(frame[_HEAD.size : end], "utf-8"), end)
+        return RequestHeader(key, version, correlation_id, str(frame[_HEAD_BYTES:end], "utf-8"), end)
     except struct.error:
         raise CorruptionError(f"a frame of {len(frame)} bytes is too short for a header", position=0) from None
     except UnicodeDecodeError as error:
-        raise CorruptionError(f"the client id is not UTF-8: {error.reason}", position=_HEAD.size) from None
+        raise CorruptionError(f"the client id is not UTF-8: {error.reason}", position=_HEAD_BYTES) from None
 
 
 class WireFormat:
@@ -60,12 +61,11 @@ class WireFormat:
         has_tags = version in api.response.flexible and api is not API_VERSIONS
         self._head = _HEAD_WITH_TAGS if has_tags else _RESPONSE_HEAD
 
-    def read_body(self, header: RequestHeader, frame: Bytes) -> Row:
-        """The request's body; its records are views into the frame.
+    def read_body(self, frame: Bytes, start: int) -> Row:
+        """The request's body, which begins after the client id; its records are views into the frame.
 
         Bytes after the body are ignored, as in Kafka: librdkafka sends more than the version defines.
         """
-        start = header.end
         if self._has_tags:
             start = _skip_tags(frame, start)
         body: Row = self._read(frame, start)[0]

@@ -46,17 +46,15 @@ _BEFORE_THE_LOG = RequestError, CorruptBatchError, RecordTooLargeError, RecordBa
 
 
 def handle(request: Request, context: Context) -> Answer:
-    body, acks = request.body, request.body["acks"]
-    refusal = _refusal(request, context)
-    refused: dict[TopicPartition, OctavoError] = {}
+    body, topics = request.body, []
+    refusal: RequestError | Mapping[TopicPartition, OctavoError] | None = _refusal(request, context)
     if refusal is None and body["transactionalId"] is not None:
-        refused = _refused_partitions(request, context)
-    topics = []
+        refusal = _refused_partitions(request, context)
+    key = "topicId" if request.version >= _IDS_FROM_VERSION else "name"
     for topic in body["topicData"]:
-        rows = [_answer(request, context, topic, row, refusal or refused) for row in topic["partitionData"]]
-        key = "topicId" if request.version >= _IDS_FROM_VERSION else "name"
+        rows = [_answer(request, context, topic, row, refusal) for row in topic["partitionData"]]
         topics.append({key: topic[key], "partitionResponses": rows})
-    if acks != 0:
+    if body["acks"] != 0:
         return {"responses": topics}
     if any(row.get("errorCode") for topic in topics for row in topic["partitionResponses"]):
         raise CloseConnection("a produce request without an answer failed")  # the only way to tell the client
@@ -66,19 +64,18 @@ def handle(request: Request, context: Context) -> Answer:
 def _refusal(request: Request, context: Context) -> RequestError | None:
     """The reason why none of the partitions can be written to, if there is one."""
     body = request.body
-    transactional = {
-        (header["producerId"], header["producerEpoch"])
-        for topic in body["topicData"]
-        for header in [_header(row) for row in topic["partitionData"] if _is_transactional(row["records"])]
-    }
-    transactional_id = body["transactionalId"]
-    if transactional and (
-        transactional_id is None
-        or not context.allows_transactional_id(request.client, Operation.WRITE, transactional_id)
-    ):
-        return RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    if len(transactional) > 1:
-        return RequestError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    by = set()
+    for topic in body["topicData"]:
+        for row in topic["partitionData"]:
+            if _is_transactional(row["records"]):
+                header = _header(row)
+                by.add((header["producerId"], header["producerEpoch"]))
+    if by:
+        name = body["transactionalId"]
+        if name is None or not context.allows_transactional_id(request.client, Operation.WRITE, name):
+            return RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        if len(by) > 1:
+            return RequestError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if body["acks"] not in (-1, 0, 1):
         return RequestError(ErrorCode.INVALID_REQUIRED_ACKS)
     return None
@@ -135,26 +132,26 @@ def _answer(
     context: Context,
     topic: Row,
     row: Row,
-    refusal: RequestError | Mapping[TopicPartition, OctavoError],
+    refusal: RequestError | Mapping[TopicPartition, OctavoError] | None,
 ) -> Row:
     """The answer for one partition; its error does not affect the others."""
-    log_start_offset = -1
+    log_start_offset, index, records = -1, row["index"], row["records"]
     try:
         if isinstance(refusal, RequestError):
             raise refusal
         found = _topic(request, context, topic)
-        log = found.log(row["index"])
-        _check(request, row["records"])
+        log = found.log(index)
+        _check(request, records)
         if found.is_internal and request.client_id != ADMIN_CLIENT_ID:
             raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         log_start_offset = log.log_start_offset
-        if refusal and (refused := refusal.get(TopicPartition(found.name, row["index"]))):
+        if refusal and (refused := refusal.get(TopicPartition(found.name, index))):
             raise refused
-        done = log.append_as_leader(row["records"], leader_epoch=log.leader_epoch)
+        done = log.append_as_leader(records, leader_epoch=log.leader_epoch)
     except OctavoError as error:
-        return _failure(row["index"], error, log_start_offset)
+        return _failure(index, error, log_start_offset)
     return {
-        "index": row["index"],
+        "index": index,
         "baseOffset": done.first_offset,
         "logAppendTimeMs": done.log_append_time,
         "logStartOffset": done.log_start_offset,
