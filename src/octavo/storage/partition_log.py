@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from octavo.errors import KafkaStorageError, OffsetOutOfRangeError, PolicyViolationError
 from octavo.format.indexes.txn_index import AbortedTxn
@@ -34,6 +34,7 @@ from octavo.system.forks import FORKED
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 _CLOSED = "it is closed"
@@ -110,17 +111,16 @@ class PartitionLog(Log):
         min_one_batch: bool = True,
     ) -> Fetched:
         """A file range of batches, from the one that holds the offset; OffsetOutOfRangeError outside the log."""
-        request = ReadRequest(start_offset, max_bytes, min_one_batch)
-        return self._reading(lambda: self._read(request, isolation))
+        return self._reading(self._read, ReadRequest(start_offset, max_bytes, min_one_batch), isolation)
 
     def fetch(self, start_offset: int, max_bytes: int, isolation: Isolation) -> tuple[Fetched, bytes]:
         """Like `read`, but also returns the bytes."""
 
-        def read_once() -> tuple[Fetched, bytes]:
-            found = self._read(ReadRequest(start_offset, max_bytes), isolation)
-            return found, found.read()
+        return self._reading(self._read_bytes, ReadRequest(start_offset, max_bytes), isolation)
 
-        return self._reading(read_once)
+    def _read_bytes(self, request: ReadRequest, isolation: Isolation) -> tuple[Fetched, bytes]:
+        found = self._read(request, isolation)
+        return found, found.read()
 
     def _read(self, request: ReadRequest, isolation: Isolation) -> Fetched:
         committed = isolation is Isolation.READ_COMMITTED
@@ -134,7 +134,7 @@ class PartitionLog(Log):
         """The answer of ListOffsets for a timestamp or a `SpecialTimestamp`."""
         if timestamp < 0 and timestamp != SpecialTimestamp.MAX_TIMESTAMP:
             return lookup.special_offset(self, timestamp, isolation)
-        return self._reading(lambda: lookup.searched_offset(self, timestamp, isolation))
+        return self._reading(lookup.searched_offset, self, timestamp, isolation)
 
     def retain(self, *, dry_run: bool = False) -> list[Verdict]:
         """Run one round of retention: drop the segments past a limit; returns what happens to each segment and why."""
@@ -242,18 +242,18 @@ class PartitionLog(Log):
         self.closed_because = FORKED
         self.lock = threading.RLock()
 
-    def _reading(self, read_once: Callable[[], Result]) -> Result:
+    def _reading(self, read_once: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
         """Read; if a file is removed before it can be opened, read again under the lock, which prevents that."""
         if self.closed_because is None:
             try:
-                return read_once()
+                return read_once(*given, **named)
             except FileNotFoundError:
                 pass
             except OSError as error:
                 raise self.failed("read", error) from error
         with self.usable("read"), self.lock:
             self.make_certain("read")
-            return read_once()
+            return read_once(*given, **named)
 
     def reload(self) -> None:
         """Load the log again after an interrupted change; the lock is held."""

@@ -54,6 +54,7 @@ class IndexFile(Generic[Index]):
         self._mapping: MappedFile | None = None
         self._mapped_bytes = 0
         self._count: int | None = None
+        self._room = 0  # meaningless while there is no count
         self._entries: Index | None = None  # over the mapping, for lookups
         self._is_retired = False
 
@@ -68,9 +69,9 @@ class IndexFile(Generic[Index]):
     @property
     def room(self) -> int:
         """How many more entries can be appended; if none, the segment must be rolled first."""
-        count = self._count
-        left = self._most - (len(self) if count is None else count)
-        return left if left > 0 else 0
+        if self._count is None:
+            len(self)
+        return self._room
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at or after this offset."""
@@ -161,7 +162,8 @@ class IndexFile(Generic[Index]):
     def append(self, entries: bytes) -> None:
         """Append whole entries; there must be room for them."""
         with self._lock:
-            position = len(self) * self.entry_bytes
+            count = len(self) if self._count is None else self._count
+            position = count * self.entry_bytes
             end = position + len(entries)
             self._writable(end).write(entries, position)
             self._set_count(end // self.entry_bytes)
@@ -194,6 +196,7 @@ class IndexFile(Generic[Index]):
         return len(entries), None if entries.is_ascending() else "its entries are out of order"
 
     def _set_count(self, count: int) -> None:
+        self._room = max(self._most - count, 0)
         self._count, self._entries = count, None
 
     def _readable(self) -> MappedFile:
@@ -201,12 +204,13 @@ class IndexFile(Generic[Index]):
 
     def _writable(self, needed_bytes: int) -> MappedFile:
         """A mapping of the whole file, which is first extended to its full size if necessary."""
+        mapped = self._mapped_bytes
+        if self._mapping is not None and mapped >= needed_bytes and mapped >= self._full_bytes:
+            return self._mapping
         full_bytes = max(self._full_bytes, needed_bytes)
-        if self._mapping is None or self._mapped_bytes < full_bytes:
-            self._unmap()
-            self._filesystem.truncate(self.path, full_bytes)
-            return self._map(full_bytes)
-        return self._mapping
+        self._unmap()
+        self._filesystem.truncate(self.path, full_bytes)
+        return self._map(full_bytes)
 
     def _map(self, size: int) -> MappedFile:
         self._check_own()

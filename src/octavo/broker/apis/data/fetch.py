@@ -41,10 +41,10 @@ class _Read(NamedTuple):
     """The result of reading a partition."""
 
     row: Row
-    size: int = 0
-    marks: tuple[int, int] | None = None  # high watermark and log start offset
-    is_urgent: bool = False  # waiting longer would not help: an error, or the end of an older segment
-    is_news: bool = False  # an incremental answer has to include it, even if the client knows the marks
+    size: int
+    marks: tuple[int, int] | None  # high watermark and log start offset
+    is_urgent: bool  # waiting longer would not help: an error, or the end of an older segment
+    is_news: bool  # an incremental answer has to include it, even if the client knows the marks
 
 
 class _Fetch:
@@ -87,7 +87,7 @@ class _Fetch:
                 code = ErrorCode.NOT_LEADER_OR_FOLLOWER
             row: Row = {"partitionIndex": wanted.partition, "errorCode": code, "highWatermark": -1, "records": b""}
             row["abortedTransactions"] = [] if code in _NOT_THERE else None
-            return _Read(row, is_urgent=True, is_news=True)
+            return _Read(row, 0, None, True, True)
 
     def _read_log(self, wanted: FetchedPartition, left: int, *, is_first: bool) -> _Read:
         context, key = self._context, wanted.topic
@@ -98,12 +98,12 @@ class _Fetch:
         log = topic.log(wanted.partition)
         if wanted.current_leader_epoch != NO_EPOCH:
             check_leader_epoch(log, wanted.current_leader_epoch)
-        marks = high_watermark, log_start_offset = log.high_watermark, log.log_start_offset
+        isolation, marks = self._isolation, (log.high_watermark, log.log_start_offset)
         row: Row = {
             "partitionIndex": wanted.partition,
-            "highWatermark": high_watermark,
+            "highWatermark": marks[0],
             "lastStableOffset": log.last_stable_offset,
-            "logStartOffset": log_start_offset,
+            "logStartOffset": marks[1],
             "abortedTransactions": None,
             "records": b"",
         }
@@ -114,18 +114,19 @@ class _Fetch:
                 raise RequestError(ErrorCode.OFFSET_OUT_OF_RANGE)
             if end.epoch < wanted.last_fetched_epoch or end.end_offset < wanted.fetch_offset:
                 row["divergingEpoch"] = {"epoch": end.epoch, "endOffset": end.end_offset}
-                row["abortedTransactions"] = None if self._isolation is Isolation.READ_UNCOMMITTED else []
-                return _Read(row, 0, marks, is_urgent=True, is_news=True)
-        found = log.read(wanted.fetch_offset, min(wanted.max_bytes, left), self._isolation, min_one_batch=is_first)
-        if self._isolation is Isolation.READ_COMMITTED:
+                row["abortedTransactions"] = None if isolation is Isolation.READ_UNCOMMITTED else []
+                return _Read(row, 0, marks, True, True)
+        found = log.read(wanted.fetch_offset, min(wanted.max_bytes, left), isolation, min_one_batch=is_first)
+        if isolation is Isolation.READ_COMMITTED:
             row["abortedTransactions"] = [
                 {"producerId": aborted.producer_id, "firstOffset": aborted.first_offset} for aborted in found.aborted
             ]
-        if found.records is None or found.first_batch_incomplete:
-            return _Read(row, 0, marks)
-        row["records"] = found.records
+        records = found.records
+        if records is None or found.first_batch_incomplete:
+            return _Read(row, 0, marks, False, False)
+        row["records"] = records
         is_in_older_segment = found.start.segment_base_offset < log.log_end.segment_base_offset
-        return _Read(row, found.records.size, marks, is_urgent=is_in_older_segment, is_news=True)
+        return _Read(row, records.size, marks, is_in_older_segment, True)
 
     def answer(self) -> Row:
         """The response with what the last look found. An incremental one leaves out partitions without news."""
