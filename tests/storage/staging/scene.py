@@ -24,8 +24,7 @@ from octavo.storage.staging.stage import Stage, StagedPart, StagingPlace
 from octavo.storage.staging.sweep import all_folders
 from octavo.system.clock import ManualClock
 from octavo.system.filesystem import File, FileSystem, LocalFile, LocalFileSystem
-from octavo.system.scheduler import ManualScheduler
-from tests.storage.worlds import NOW_MS
+from tests.storage.worlds import NOW_MS, ManualScheduler
 
 WRITER = "query 1"
 
