@@ -6,9 +6,11 @@ import heapq
 import itertools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from octavo.config import LogConfig
+from octavo.config import Given, LogConfig
 from octavo.storage.environment import Environment
+from octavo.storage.log_manager import LogManager
 from octavo.storage.segment.segment import Segment
 from octavo.system.clock import ManualClock
 from octavo.system.filesystem import LocalFileSystem
@@ -82,3 +84,19 @@ class World:
             data, table = walked(batch)
             segment.append(last_offset(table), data, table)
         return segment
+
+
+def opened(*roots: Path, world: World | None = None, **options: Any) -> LogManager:
+    """The log manager of directories, in a world of its own unless one is given."""
+    return LogManager(list(roots), environment=(world or World()).environment, **options)
+
+
+def opened_with_upkeep(root: Path, world: World, **configs: Given) -> LogManager:
+    """The log manager of a directory that retains and cleans, with these configs (underscores for dots)."""
+    given = {name.replace("_", "."): value for name, value in configs.items()}
+    return opened(root, world=world, upkeep=True, configs=given)
+
+
+def names(root: Path) -> set[str]:
+    """What is in a folder."""
+    return {path.name for path in root.iterdir()}
