@@ -157,7 +157,8 @@ def decode_batch(
     """
     view = memoryview(data).cast("B")
     header = read_header(view, position)
-    _check_crc(view, header)
+    if header.flaws & Flaw.CRC_MISMATCH:
+        raise crc_mismatch(view, header)
     wanted = Column.ALL | Column.STORED_TIMESTAMP if stored_timestamps else Column.ALL
     columns = Decoder(wanted, limit=limit).decode_one(view, header.to_table()[0])
     return header, to_records(columns)
@@ -194,11 +195,6 @@ def check_columns(columns: RecordColumns) -> None:
         raise EncodingError(f"offset {offsets[row]}: timestamp {timestamps[row]}, expected -1 or more")
     if int(offsets[-1]) - int(offsets[0]) > INT32_MAX:
         raise EncodingError(f"offsets {offsets[0]} to {offsets[-1]}: a batch spans at most 2147483647")
-
-
-def _check_crc(view: memoryview, header: BatchHeader) -> None:
-    if header.flaws & Flaw.CRC_MISMATCH:
-        raise crc_mismatch(view, header)
 
 
 def _check_code(code: int, header: BatchHeader) -> None:
