@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 from benchmarks.jobs import Job, compressed_jobs, encoding_jobs, reading_jobs, thread_jobs
 from benchmarks.measure import Contender, measure
+from benchmarks.options import parse
 from octavo import kernels
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets (1.0: up to 1 GB each)")
-    words.add_argument("--rounds", type=int, default=3)
-    words.add_argument("--only", default="", help="jobs whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object per line")
-    options = words.parse_args()
+    options = parse("benchmarks", __doc__, scale=0.5, of="share of the full data sets (1.0: up to 1 GB each)", rounds=3)
     if not options.json:
         state = f"compiled, CRC-32C by {kernels.crc32c_implementation()}" if kernels.COMPILED else "plain Python"
         print(f"kernels: {state}; GB/s and ratios by wall time, best of {options.rounds} rounds after a warm-up\n")

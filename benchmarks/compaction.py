@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from tests.storage.worlds import ManualScheduler
 
 from benchmarks.data import EPOCH_MS, FOLDER, ROWS_AT_ONCE, encode
 from benchmarks.results import Result, keep
@@ -38,7 +39,6 @@ from octavo.storage.recovery.load import LoadRequest
 from octavo.system.clock import ManualClock
 from octavo.system.filesystem import LocalFileSystem
 from octavo.system.runner import InlineRunner
-from octavo.system.scheduler import ManualScheduler
 
 Prepared = TypeVar("Prepared")
 

@@ -5,7 +5,6 @@ Both brokers run in processes of their own, with the configs that tests want, ov
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -19,6 +18,7 @@ from benchmarks import clocks, kafka
 from benchmarks.broker import Server, create, our_broker
 from benchmarks.heartbeats import classic_members, consumer_members, steady_share
 from benchmarks.measure import Contender
+from benchmarks.options import parse, print_heading
 from benchmarks.reading import Versus, run
 from octavo.testing.slate import PROFILE
 
@@ -88,18 +88,11 @@ def _profile() -> list[str]:
 
 
 def main() -> None:
-    told = (__doc__ or "").splitlines()[0]
-    words = argparse.ArgumentParser(prog="python -m benchmarks.coordinating", description=told)
-    words.add_argument("--scale", type=float, default=1.0, help="share of the transactions and groups")
-    words.add_argument("--rounds", type=int, default=5)
-    words.add_argument("--only", default="", help="jobs whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object per line")
-    options = words.parse_args()
+    options = parse("benchmarks.coordinating", __doc__, scale=1.0, of="share of the transactions and groups", rounds=5)
     if not kafka.is_here():
         print("skipped: no Kafka to compare with (make kafka)", file=sys.stderr)
         return
-    if not options.json:
-        print(f"\n{'job':38} {'ours, s':>8} {'peer':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")
+    print_heading(options)
     with our_broker(*_profile()) as ours:
         for delay_ms, name, gate in (3000, "group join to first record", 3.0), (0, "Kafka without join delay", 0.8):
             with kafka.new_broker("unused", properties={_DELAY: f"{delay_ms}"}) as broker:

@@ -6,7 +6,6 @@ kafka`), an earlier measurement takes its place, marked `*`.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ import octavo
 from benchmarks import clocks, kafka
 from benchmarks.data import D1, FOLDER
 from benchmarks.measure import Contender
+from benchmarks.options import parse, print_heading
 from benchmarks.reading import Versus, nothing, run
 from octavo.client.log_dir import LogDir
 from octavo.format.arrow import to_arrow
@@ -98,14 +98,8 @@ def _peer(broker: Broker | None, pairs: Pairs) -> Contender:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(prog="python -m benchmarks.producing", description=(__doc__ or "").splitlines()[0])
-    words.add_argument("--scale", type=float, default=0.5, help="share of a million records")
-    words.add_argument("--rounds", type=int, default=2)
-    words.add_argument("--only", default="", help="jobs whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object per line")
-    options = words.parse_args()
-    if not options.json:
-        print(f"\n{'job':38} {'ours, s':>8} {'peer (* quoted)':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")
+    options = parse("benchmarks.producing", __doc__, scale=0.5, of="share of a million records", rounds=2)
+    print_heading(options)
     for job in producing_jobs(options.scale):
         if options.only in job.name:
             run(job, options)

@@ -23,6 +23,7 @@ from benchmarks.data import D1, D2, D4
 from benchmarks.directory import log_directory
 from benchmarks.jobs import walk_file
 from benchmarks.measure import Contender, measure
+from benchmarks.options import parse, print_heading
 from benchmarks.reading_peers import Peers, nothing, tool
 from benchmarks.results import Result, keep
 from octavo.jobs import export
@@ -171,15 +172,11 @@ def run(job: Versus, options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(prog="python -m benchmarks.reading", description=(__doc__ or "").splitlines()[0])
-    words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets (1.0: 1 GB each)")
-    words.add_argument("--rounds", type=int, default=2)
-    words.add_argument("--only", default="", help="jobs whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object per line")
-    options = words.parse_args()
+    options = parse(
+        "benchmarks.reading", __doc__, scale=0.5, of="share of the full data sets (1.0: 1 GB each)", rounds=2
+    )
     root = log_directory(options.scale, D1, D2, D4)
-    if not options.json:
-        print(f"\n{'job':38} {'ours, s':>8} {'peer (* quoted)':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")
+    print_heading(options)
     with closing(Peers(options.scale, D1, D2)) as peers:
         for group in (start_jobs, walk_jobs, dump_jobs, consumer_jobs, export_jobs):
             for job in group(root, options.scale, peers):

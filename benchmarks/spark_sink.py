@@ -21,6 +21,7 @@ from pyspark.sql.types import StructType
 from benchmarks import clocks
 from benchmarks.kafka import new_broker
 from benchmarks.measure import Contender, measure
+from benchmarks.options import parse
 from benchmarks.results import Result, keep
 from benchmarks.spark_session import cpu_of, session
 
@@ -114,12 +115,9 @@ def report(contenders: list[Contender], rows: int, as_json: bool) -> None:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(prog="python -m benchmarks.spark_sink", description=__doc__)
-    words.add_argument("--scale", type=float, default=0.5, help="share of 8 million rows")
-    words.add_argument("--rounds", type=int, default=3)
-    words.add_argument("--only", default="", help="sinks of ours whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object per line")
-    options = words.parse_args()
+    options = parse(
+        "benchmarks.spark_sink", __doc__, scale=0.5, of="share of 8 million rows", rounds=3, what="sinks of ours"
+    )
     with new_broker(TOPIC, PARTITIONS) as broker:
         spark = session()
         spark.dataSource.register(Dropped)

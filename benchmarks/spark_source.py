@@ -6,7 +6,6 @@ Python costs. CPU seconds count the JVM, the Python processes it started and, fo
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
 import tempfile
@@ -26,6 +25,7 @@ from benchmarks.data import D1, D2, D3_RECORDS, DataSet, json_path
 from benchmarks.directory import log_directory
 from benchmarks.kafka import broker_over
 from benchmarks.measure import Contender, measure
+from benchmarks.options import parse
 from benchmarks.results import Result, keep
 from benchmarks.spark_session import cpu_of, session
 from octavo.format.compression import Codec
@@ -171,12 +171,14 @@ def plan_many(folder: Path, partitions: int) -> None:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(prog="python -m benchmarks.spark_source", description=__doc__)
-    words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets (1.0: 1 GB each)")
-    words.add_argument("--rounds", type=int, default=3)
-    words.add_argument("--only", default="", help="queries whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object per line")
-    options = words.parse_args()
+    options = parse(
+        "benchmarks.spark_source",
+        __doc__,
+        scale=0.5,
+        of="share of the full data sets (1.0: 1 GB each)",
+        rounds=3,
+        what="queries",
+    )
     if options.only in "plan":
         plan_many(Path(".cache/bench/many"), 10_000)
     chosen = [query for query in QUERIES if options.only in query.name]

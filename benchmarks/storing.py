@@ -6,7 +6,6 @@ limit in seconds, memory with a limit in bytes.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import tempfile
@@ -22,6 +21,7 @@ import octavo
 from benchmarks import memory
 from benchmarks.data import D1, EPOCH_MS, FOLDER
 from benchmarks.measure import Contender
+from benchmarks.options import parse, print_heading
 from benchmarks.reading import Versus, nothing, run
 from benchmarks.recovery import recovery_jobs
 from octavo.format.batches.walker import walk
@@ -130,14 +130,8 @@ def partition_jobs(scale: float) -> Iterator[Versus]:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(prog="python -m benchmarks.storing", description=(__doc__ or "").splitlines()[0])
-    words.add_argument("--scale", type=float, default=0.5, help="share of the full data sets")
-    words.add_argument("--rounds", type=int, default=3)
-    words.add_argument("--only", default="", help="jobs whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object per line")
-    options = words.parse_args()
-    if not options.json:
-        print(f"\n{'job':38} {'ours, s':>8} {'peer (* quoted)':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")
+    options = parse("benchmarks.storing", __doc__, scale=0.5, of="share of the full data sets", rounds=3)
+    print_heading(options)
     for jobs in (append_jobs, lookup_jobs, recovery_jobs, partition_jobs):
         for job in jobs(options.scale):
             if options.only in job.name:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from confluent_kafka import Consumer, Producer
 
 from benchmarks.data import FOLDER
 from benchmarks.measure import Contender
+from benchmarks.options import parse, print_heading
 from benchmarks.reading import Versus, nothing, run
 from octavo.testing import Kafka
 
@@ -97,15 +97,9 @@ def jobs(root: Path) -> Iterator[Versus]:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(prog="python -m benchmarks.testing", description=(__doc__ or "").splitlines()[0])
-    words.add_argument("--scale", type=float, default=1.0, help="not used")
-    words.add_argument("--rounds", type=int, default=10)
-    words.add_argument("--only", default="", help="jobs whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object per line")
-    options = words.parse_args()
+    options = parse("benchmarks.testing", __doc__, scale=1.0, of="not used", rounds=10)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    if not options.json:
-        print(f"\n{'job':38} {'ours, s':>8} {'peer (* quoted)':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")
+    print_heading(options)
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         for job in jobs(Path(folder)):
             if options.only in job.name:

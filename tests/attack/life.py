@@ -13,12 +13,11 @@ from octavo.client.log_dir import LogDir
 from octavo.storage.environment import Environment
 from octavo.system.clock import ManualClock
 from octavo.system.filesystem import FileSystem
-from octavo.system.scheduler import ManualScheduler
 from tests.attack.journal import Memory
 from tests.attack.scene import Scene
 from tests.attack.works import all_works
 from tests.attack.worlds import make_topics, opened
-from tests.storage.worlds import NOW_MS
+from tests.storage.worlds import NOW_MS, ManualScheduler
 
 
 class Life:

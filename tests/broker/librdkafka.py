@@ -26,11 +26,17 @@ def produce(servers: Servers, topic: str, values: list[bytes], **configs: object
 def consume(servers: Servers, topic: str, partitions: int, count: int, **configs: object) -> list[bytes]:
     consumer = Consumer({**servers, "group.id": "g", "enable.auto.commit": False, **configs})
     consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
-    found: list[bytes] = []
-    while len(found) < count:
-        got = consumer.consume(count - len(found), SECONDS)
-        assert got, f"{len(found)} of {count} records"
-        assert not [message.error() for message in got if message.error()]
-        found += [message.value() or b"" for message in got]
+    values = take(consumer, count)
     consumer.close()
-    return found
+    return values
+
+
+def take(consumer: Consumer, count: int) -> list[bytes]:
+    """The next values that a consumer gets."""
+    values: list[bytes] = []
+    while len(values) < count:
+        got = consumer.consume(count - len(values), SECONDS)
+        assert got, f"{len(values)} of {count} records"
+        assert not [message.error() for message in got if message.error()]
+        values += [message.value() or b"" for message in got]
+    return values

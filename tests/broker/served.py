@@ -6,8 +6,9 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.interop.broker import free_ports
@@ -71,3 +72,18 @@ class Served:
             time.sleep(choose.uniform(*between))
             self.end(signal.SIGKILL)
             self.start()
+
+    def kill_under(
+        self, works: Sequence[Callable[[threading.Event], None]], times: int, seed: int, *, between: tuple[float, float]
+    ) -> None:
+        """`kill_often` while each of these works on a thread; then tell them to end, and stop the broker cleanly."""
+        is_done = threading.Event()
+        threads = [threading.Thread(target=work, args=(is_done,)) for work in works]
+        for thread in threads:
+            thread.start()
+        self.kill_often(times, random.Random(seed), between=between)
+        time.sleep(1)  # some work with the last process
+        is_done.set()
+        for thread in threads:
+            thread.join()
+        self.end(signal.SIGTERM)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import octavo
-from octavo.broker.broker import Broker
 from octavo.config.dynamic import DYNAMIC
 from octavo.config.table import BROKER_CONFIGS, SYNONYMS
 from octavo.format.messages.schema import Row
@@ -17,7 +16,6 @@ from octavo.format.protocol import apis
 from tests.broker.raw import RawClient
 from tests.broker.requests import TIME_MS, batch, produced
 from tests.broker.twin import Twin
-from tests.interop.broker import PROPERTIES
 from tests.interop.broker import Broker as KafkaBroker
 from tests.other_defaults import OTHER_DEFAULTS
 
@@ -31,17 +29,8 @@ OF_THE_MACHINE = {"listeners", "log.dirs", "log.dir", "advertised.listeners", "l
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
-    folder = tmp_path_factory.mktemp("configs")
-    real = KafkaBroker(folder / "kafka")
-    real.start()
-    configs = {name: value for name, value in PROPERTIES.items() if name in KNOWN}
-    with octavo.LogDir(folder / "ours", configs=configs, create=True) as logs, Broker(logs) as ours:
-        both = Twin(("localhost", real.port), ours.address)
-        wanted = {"name": "t", "numPartitions": 1, "replicationFactor": 1}
-        both.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
-        both.learn_ids(["t"])
+    with Twin.started(tmp_path_factory.mktemp("configs"), {"t": 1}) as both:
         yield both
-    real.kill()
 
 
 def alter(twin: Twin, broker: str, *changes: tuple[str, int, str | None], dry_run: bool = False) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import random
-import signal
 import threading
-import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -23,13 +21,12 @@ _SECONDS = 60.0
 def test_what_was_acknowledged_is_there_once(tmp_path: Path) -> None:
     served = Served(tmp_path / "logs", configs={"num.partitions": str(PARTITIONS)})
     acknowledged: dict[bytes, tuple[int, int]] = {}
-    is_done = threading.Event()
 
     def delivered(error: KafkaError | None, message: Message) -> None:
         if error is None:
             acknowledged[message.value() or b""] = (message.partition() or 0, message.offset() or 0)
 
-    def produce(name: int) -> None:
+    def produce(name: int, is_done: threading.Event) -> None:
         producer = Producer({
             "bootstrap.servers": served.bootstrap_servers, "enable.idempotence": True, "linger.ms": 2,
             "batch.size": 2000, "message.timeout.ms": 120_000, "reconnect.backoff.max.ms": 100, "retry.backoff.ms": 50,
@@ -41,15 +38,7 @@ def test_what_was_acknowledged_is_there_once(tmp_path: Path) -> None:
             number += 1
         assert producer.flush(_SECONDS) == 0
 
-    threads = [threading.Thread(target=produce, args=(name,)) for name in range(2)]
-    for thread in threads:
-        thread.start()
-    served.kill_often(KILLS, random.Random(7), between=(0.05, 0.5))
-    time.sleep(0.5)
-    is_done.set()
-    for thread in threads:
-        thread.join()
-    served.end(signal.SIGTERM)
+    served.kill_under([partial(produce, name) for name in range(2)], KILLS, 7, between=(0.05, 0.5))
     table = octavo.scan(tmp_path / "logs", topics=["t"]).to_table().to_pylist()
     counts = Counter(row["value"] for row in table)
     assert not [value for value, count in counts.items() if count > 1]
@@ -64,9 +53,8 @@ def test_what_was_committed_is_there(tmp_path: Path) -> None:
     producer.produce("t", b"0")
     assert producer.flush(_SECONDS) == 0
     committed: dict[str, int] = {}
-    is_done = threading.Event()
 
-    def commit(group: str) -> None:
+    def commit(group: str, is_done: threading.Event) -> None:
         consumer = Consumer({
             "bootstrap.servers": served.bootstrap_servers, "group.id": group, "reconnect.backoff.max.ms": 100,
         })  # fmt: skip
@@ -80,15 +68,7 @@ def test_what_was_committed_is_there(tmp_path: Path) -> None:
             committed[group] = offset
         consumer.close()
 
-    threads = [threading.Thread(target=commit, args=(f"g{number}",)) for number in range(2)]
-    for thread in threads:
-        thread.start()
-    served.kill_often(KILLS, random.Random(7), between=(0.2, 0.6))
-    time.sleep(1)
-    is_done.set()
-    for thread in threads:
-        thread.join()
-    served.end(signal.SIGTERM)
+    served.kill_under([partial(commit, f"g{number}") for number in range(2)], KILLS, 7, between=(0.2, 0.6))
     with octavo.LogDir(tmp_path / "logs") as logs:
         offsets, place = logs.group_coordinator.offsets, octavo.TopicPartition("t", 0)
         found = {group: offsets.committed(group)[place].offset for group in committed}

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import octavo
-from octavo.broker.broker import Broker
 from octavo.broker.quotas.store import QuotaStore
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
@@ -30,16 +29,8 @@ class QuotaTwin(Twin):
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuotaTwin]:
-    folder = tmp_path_factory.mktemp("quotas")
-    real = KafkaBroker(folder / "kafka")
-    real.start()
-    with Broker(folder / "ours") as ours:
-        both = QuotaTwin(("localhost", real.port), ours.address)
-        wanted = {"name": "t", "numPartitions": 1, "replicationFactor": 1}
-        both.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
-        both.learn_ids(["t"])
+    with QuotaTwin.started(tmp_path_factory.mktemp("quotas"), {"t": 1}) as both:
         yield both
-    real.kill()
 
 
 def entry(entity: dict[str, str | None], *operations: tuple[str, float | None]) -> Row:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import random
-import signal
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -74,16 +71,7 @@ def _retried(call: Callable[[], None]) -> None:
 def test_transactions_are_whole(tmp_path: Path) -> None:
     served = Served(tmp_path / "logs", configs={"num.partitions": f"{PARTITIONS}"})
     workers = [Worker(served.bootstrap_servers, name) for name in range(3)]
-    is_done = threading.Event()
-    threads = [threading.Thread(target=worker.work, args=(is_done,)) for worker in workers]
-    for thread in threads:
-        thread.start()
-    served.kill_often(KILLS, random.Random(11), between=(0.3, 1.0))
-    time.sleep(1.0)
-    is_done.set()
-    for thread in threads:
-        thread.join()
-    served.end(signal.SIGTERM)
+    served.kill_under([worker.work for worker in workers], KILLS, 11, between=(0.3, 1.0))
     found = octavo.scan(tmp_path / "logs", topics=["t"], isolation_level="read_committed").to_table().to_pylist()
     counts = Counter(row["value"] for row in found)
     assert set(counts.values()) <= {PARTITIONS}

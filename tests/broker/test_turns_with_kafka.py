@@ -9,7 +9,7 @@ from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from octavo.broker.broker import Broker
-from tests.broker.librdkafka import SECONDS, Servers, consume, produce
+from tests.broker.librdkafka import SECONDS, Servers, consume, produce, take
 from tests.interop.broker import Broker as KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
@@ -36,15 +36,10 @@ def read_as_group(servers: Servers, count: int) -> list[bytes]:
         "enable.auto.commit": False, "session.timeout.ms": 6000,
     })  # fmt: skip
     consumer.subscribe(["t"])
-    found: list[bytes] = []
-    while len(found) < count:
-        got = consumer.consume(count - len(found), SECONDS)
-        assert got, f"{len(found)} of {count} records"
-        assert not [message.error() for message in got if message.error()]
-        found += [message.value() or b"" for message in got]
+    read = take(consumer, count)
     consumer.commit(asynchronous=False)
     consumer.close()
-    return found
+    return read
 
 
 @pytest.mark.parametrize("is_killed", [False, True])

@@ -23,7 +23,7 @@ from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
 from octavo.system.clock import ManualClock
-from octavo.system.scheduler import ManualScheduler
+from tests.storage.worlds import ManualScheduler
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 PLACE = TopicPartition("__consumer_offsets", 0)

@@ -16,12 +16,11 @@ from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.recovery.load import LoadRequest
 from octavo.system.clock import ManualClock
-from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import FaultFileSystem
 from tests.storage.batches import batch
 from tests.storage.consumed import consume
 from tests.storage.producer_batches import marker
-from tests.storage.worlds import NOW_MS
+from tests.storage.worlds import NOW_MS, ManualScheduler
 
 FOLDER = Path("/logs/t-0")
 CONFIG = LogConfig.of(

@@ -12,10 +12,9 @@ from octavo.format.names import TopicPartition
 from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
-from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import FaultFileSystem
 from tests.storage.batches import batch
-from tests.storage.worlds import NOW_MS
+from tests.storage.worlds import NOW_MS, ManualScheduler
 
 ONE, TWO = Path("/one"), Path("/two")
 MARK = ".kafka_cleanshutdown"

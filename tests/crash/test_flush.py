@@ -13,11 +13,10 @@ from octavo.storage.log import flush as flush_module
 from octavo.storage.log.log import Log
 from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
-from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import FaultFileSystem, Loss
 from tests.crash.life import batches
 from tests.storage.batches import batch
-from tests.storage.worlds import NOW_MS
+from tests.storage.worlds import NOW_MS, ManualScheduler
 
 ROOT = Path("/logs")
 BROKER: dict[str, Given] = {"log.flush.scheduler.interval.ms": 1000, "num.recovery.threads.per.data.dir": 1}

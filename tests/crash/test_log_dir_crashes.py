@@ -13,11 +13,10 @@ import pytest
 from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
-from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.crash.life import batches
 from tests.storage.batches import batch
-from tests.storage.worlds import NOW_MS
+from tests.storage.worlds import NOW_MS, ManualScheduler
 
 ROOT = Path("/logs")
 # Not all operations, to keep the test short; each kind of loss has its own. `make soak` sets 1.

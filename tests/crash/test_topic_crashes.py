@@ -14,10 +14,9 @@ from octavo.format.names import TOPIC_STORE
 from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
-from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.storage.batches import batch
-from tests.storage.worlds import NOW_MS
+from tests.storage.worlds import NOW_MS, ManualScheduler
 
 ROOTS = (Path("/one"), Path("/two"))
 # Not all operations, to keep the test short. `make soak` sets 1.

@@ -17,7 +17,7 @@ LOG_APPEND_TIME = TimestampType.LOG_APPEND_TIME
 def stamp_batch(batch: bytes, timestamp_type: TimestampType, max_timestamp: int) -> bytes:
     """A v2 batch with another timestamp type and largest timestamp: only its header changes."""
     header, stamped = read_header(batch), bytearray(batch)
-    next_offset = header.next_offset - header.count  # keeps the base offset
+    next_offset = header.last_offset + 1 - header.count  # keeps the base offset
     appended, times = timestamp_type is LOG_APPEND_TIME, np.array([max_timestamp])
     kernels.stamp_batches(stamped, header.to_table(), next_offset, header.partition_leader_epoch, appended, times)
     return bytes(stamped)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptionError, EncodingError, InvalidRecordError
-from octavo.format.batches.batch import decode_batch, empty_batch, read_header
+from octavo.format.batches.batch import decode_batch, read_header
 from octavo.format.batches.control import (
     ControlType,
     EndTransactionMarker,
@@ -20,6 +20,7 @@ from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.walker import walk
 from octavo.format.messages.schema import Row
 from octavo.format.record import Record
+from tests.format.exact_batches import empty_batch
 from tests.format.messages.encoded import build_kraft_batch, encode_kraft_control
 from tests.golden import archives
 
@@ -125,7 +126,7 @@ def test_markers_that_cannot_be() -> None:
 def test_a_cleaned_marker_is_a_control_batch_without_records() -> None:
     cleaned = empty_batch(read_header(COMMIT_AT_50))
     header, records = decode_batch(cleaned)
-    assert (len(cleaned), header.base_offset, header.next_offset, records) == (61, 50, 51, [])
+    assert (len(cleaned), header.base_offset, header.last_offset, records) == (61, 50, 50, [])
     assert header.is_control and header.is_transactional and header.producer_epoch == 3
 
 

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from octavo.errors import CorruptionError, InvalidRecordError
-from octavo.format.batches.batch import Origin, build_batch, empty_batch, frame_batch, read_header
+from octavo.format.batches.batch import Origin, build_batch, frame_batch, read_header
 from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch, decode_control
 from octavo.format.batches.marker_table import decode_markers
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.record import Record
+from tests.format.exact_batches import empty_batch
 from tests.golden import archives
 
 KEY, VALUE = b"\0\0\0\1", b"\0\0\0\0\0\7"  # COMMIT by a coordinator of epoch 7

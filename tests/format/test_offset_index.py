@@ -25,7 +25,6 @@ def test_entries_of_the_documents() -> None:  # I2
     assert list(OffsetIndex.decode(data, 0)) == [(6, 156), (14, 459)]
     assert list(OffsetIndex.decode(data, 251)) == [(257, 156), (265, 459)]
     assert offset_index.encode([6, 14], [156, 459], 0) == data
-    assert offset_index.encode_entry(OffsetPosition(265, 459), 251) == data[8:]
 
 
 def test_bytes_of_kafka() -> None:
@@ -140,12 +139,6 @@ def test_entries_that_do_not_fit_are_refused(offsets: list[int], positions: list
         offset_index.encode(offsets, positions, 100)
 
 
-@pytest.mark.parametrize("entry", [(99, 0), (100 + 2**31, 0), (100, -1), (100, 2**31)])
-def test_an_entry_that_does_not_fit_is_refused(entry: tuple[int, int]) -> None:
-    with pytest.raises(EncodingError):
-        offset_index.encode_entry(OffsetPosition(*entry), 100)
-
-
 def test_a_segment_near_the_largest_offset_can_be_indexed() -> None:
     base = 2**63 - 1
     assert list(OffsetIndex.decode(offset_index.encode([base], [7], base), base)) == [(base, 7)]
@@ -161,7 +154,6 @@ def test_round_trip_and_search(base: int, relative: list[int], data: st.DataObje
     encoded = offset_index.encode(np.array(relative, dtype=np.int64) + base, positions, base)
     index = OffsetIndex.decode(encoded, base)
     assert list(index) == entries
-    assert b"".join(offset_index.encode_entry(entry, base) for entry in entries) == encoded
     target = base + data.draw(st.integers(-5, 2**31) | st.sampled_from(relative or [0]))
     assert index.lookup(target) == max([entry for entry in entries if entry.offset <= target], default=(base, 0))
     assert index.slots_below(target) == sum(entry.offset < target for entry in entries)

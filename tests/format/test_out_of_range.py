@@ -7,11 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from octavo.errors import EncodingError
-from octavo.format.batches.batch import Origin, build_batch, empty_batch, encode_batch
+from octavo.format.batches.batch import Origin, build_batch
 from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Record
+from tests.format.exact_batches import empty_batch, encode_batch
 
 RECORDS = [Record(1, 1, None, None)]
 LARGE = 2**63

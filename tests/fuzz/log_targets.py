@@ -10,7 +10,7 @@ import numpy as np
 
 from octavo.errors import CorruptionError, EncodingError
 from octavo.format.batches import convert
-from octavo.format.batches.batch import decode_batch, encode_batch, frame_batch
+from octavo.format.batches.batch import decode_batch, frame_batch
 from octavo.format.batches.chunk_walk import walk_chunks
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.header import BatchHeader
@@ -22,6 +22,7 @@ from octavo.format.record import Record
 from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import CODEC_MASK, Code, Column, Flaw
+from tests.format.exact_batches import encode_batch
 from tests.fuzz import seeds
 from tests.fuzz.mutations import mutated
 from tests.fuzz.sealing import seal_log, seal_lz4

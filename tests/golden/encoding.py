@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from octavo.format.batches.batch import encode_batch
 from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
+from tests.format.exact_batches import encode_batch
 
 
 def encode_compressed(header: BatchHeader, records: list[Record]) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from octavo.format.batches.batch import decode_batch, encode_batch
+from octavo.format.batches.batch import decode_batch
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.row_columns import to_records
@@ -19,6 +19,7 @@ from octavo.format.batches.walker import walk
 from octavo.format.compression import CODECS
 from octavo.format.legacy.message_set import encode_message
 from octavo.kernels.layout import Flaw
+from tests.format.exact_batches import encode_batch
 from tests.golden import archives
 from tests.golden.encoding import encode_compressed
 

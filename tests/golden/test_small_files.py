@@ -63,7 +63,6 @@ def test_offset_indexes(archive: str) -> None:
         used = index.used()
         encoded = offset_index.encode(used.offsets(), used.positions(), file.base_offset)
         assert encoded + bytes(len(data) - len(encoded)) == data, path
-        assert b"".join(offset_index.encode_entry(entry, file.base_offset) for entry in used) == encoded
         assert all(used.lookup(entry.offset) == entry for entry in used)
 
 

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from octavo.format.batches.batch import empty_batch, read_header
+from octavo.format.batches.batch import read_header
 from octavo.format.compression import Codec, compress
 from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Record, TimestampType
+from tests.format.exact_batches import empty_batch
 from tests.format.stamped import with_timestamp
 from tests.interop.conversion_process import Kafka
 

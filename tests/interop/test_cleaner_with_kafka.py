@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from octavo.errors import OctavoError
-from octavo.format.batches.batch import Origin, build_batch, decode_batch, encode_batch, read_header
+from octavo.format.batches.batch import Origin, build_batch, decode_batch, read_header
 from octavo.format.batches.control import ControlType
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
@@ -22,6 +22,7 @@ from octavo.kernels.layout import CODEC_MASK
 from octavo.kernels.offset_table import SLOT_BYTES, KeyHash
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.cleaner.offset_map import MapLimits
+from tests.format.exact_batches import encode_batch
 from tests.interop.real_log import LOG
 from tests.interop.twin_logs import Twins
 from tests.storage.cleaned import candidate, clean

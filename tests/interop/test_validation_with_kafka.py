@@ -15,10 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from octavo.errors import KafkaError
-from octavo.format.batches.batch import Origin, build_batch, encode_batch, read_header
+from octavo.format.batches.batch import Origin, build_batch, read_header
 from octavo.format.compression import Codec
 from octavo.format.record import Header, Record
 from octavo.storage.append_origin import AppendOrigin
+from tests.format.exact_batches import encode_batch
 from tests.format.unpacked import unpacked
 from tests.interop.real_log import RealLog
 from tests.interop.real_validator import RealValidator

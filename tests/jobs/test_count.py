@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.batches.batch import empty_batch, read_header
+from octavo.format.batches.batch import read_header
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import TopicPartition
@@ -18,6 +18,7 @@ from octavo.jobs.count import PartitionCount
 from octavo.jobs.tally import Tally
 from octavo.scanner.log_dirs import Place, open_log_dirs
 from octavo.system.runner import ThreadRunner
+from tests.format.exact_batches import empty_batch
 from tests.golden.archives import archives, entry, records, unpack
 from tests.scanner.segments import write_segment
 from tests.storage.batches import batch

@@ -29,8 +29,8 @@ from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
 from octavo.system.filesystem import LocalFileSystem
 from octavo.system.runner import ThreadRunner
-from octavo.system.scheduler import ManualScheduler
 from tests.golden.archives import unpack
+from tests.storage.worlds import ManualScheduler
 
 CLOCK = ManualClock(0)
 OLD = ["v0821", "v0901", "v01022", "v01103", "upgrade-mixed", "v282"]

@@ -6,11 +6,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from octavo.format.batches.batch import BatchTraits, Origin, build_columns, empty_batch, read_header
+from octavo.format.batches.batch import BatchTraits, Origin, build_columns, read_header
 from octavo.format.batches.row_columns import from_records
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Header, Record, TimestampType
+from tests.format.exact_batches import empty_batch
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 TIMESTAMPS = st.integers(-1, 2**63 - 1) | st.integers(1_700_000_000_000, 1_700_000_001_000)

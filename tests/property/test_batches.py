@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.errors import CorruptRecordError, EncodingError
-from octavo.format.batches.batch import BatchTraits, Origin, build_batch, decode_batch, empty_batch, encode_batch
+from octavo.format.batches.batch import BatchTraits, Origin, build_batch, decode_batch
 from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import Codec
 from octavo.format.record import Record, TimestampType
 from octavo.kernels.layout import BATCH_OVERHEAD, LOG_APPEND_TIME
+from tests.format.exact_batches import empty_batch, encode_batch
 from tests.format.stamped import stamp_batch
 from tests.property.strategies import FIELDS, HEADERS, INT64, TRAITS, built, records
 

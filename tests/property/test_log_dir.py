@@ -14,10 +14,9 @@ from octavo.format.record import Record
 from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
-from octavo.system.scheduler import ManualScheduler
 from tests.crash.fault_filesystem import FaultFileSystem, Loss
 from tests.storage.consumed import consume
-from tests.storage.worlds import NOW_MS
+from tests.storage.worlds import NOW_MS, ManualScheduler
 
 ROOTS = Path("/one"), Path("/two")
 TOPICS = "a", "b.c", "d"

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import octavo
-from octavo.format.batches.batch import Origin, build_batch, empty_batch, encode_batch, read_header
+from octavo.format.batches.batch import Origin, build_batch, read_header
 from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.walker import walk
@@ -27,6 +27,7 @@ from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
 from octavo.scanner.reading.plan import IsolationLevel
 from octavo.scanner.reading.records import ConsumerRecord
+from tests.format.exact_batches import empty_batch, encode_batch
 from tests.scanner.segments import path, write_segment
 
 PRODUCERS = range(1, 4)

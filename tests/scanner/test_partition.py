@@ -12,7 +12,7 @@ import pytest
 
 import octavo
 from octavo.errors import CorruptionError, ScanError
-from octavo.format.batches.batch import empty_batch, read_header
+from octavo.format.batches.batch import read_header
 from octavo.format.indexes import offset_index
 from octavo.format.names import FileKind, TopicPartition
 from octavo.kernels.layout import Stop
@@ -28,6 +28,7 @@ from octavo.scanner.places.directory import read_directory
 from octavo.scanner.places.files import FileStat, PartitionFiles
 from octavo.scanner.places.location import LocalReadableFile, LocalReadableFileSystem, Location, locate
 from octavo.system.clock import ManualClock
+from tests.format.exact_batches import empty_batch
 from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 

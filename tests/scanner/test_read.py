@@ -13,7 +13,7 @@ import pytest
 import octavo
 from octavo.errors import CorruptionError, ScanError
 from octavo.format.batches import chunk_walk
-from octavo.format.batches.batch import build_batch, empty_batch, encode_batch, read_header
+from octavo.format.batches.batch import build_batch, read_header
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind
@@ -26,6 +26,7 @@ from octavo.scanner.reading.read import TaskReader, wanted_columns
 from octavo.scanner.reading.records import read_records
 from tests.cli.runs import octavo as octavo_command
 from tests.format.crafted import crafted
+from tests.format.exact_batches import empty_batch, encode_batch
 from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 

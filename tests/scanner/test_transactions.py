@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import octavo
-from octavo.format.batches.batch import Origin, empty_batch, read_header
+from octavo.format.batches.batch import Origin, read_header
 from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.format.indexes import txn_index
 from octavo.format.indexes.txn_index import AbortedTxn
@@ -18,6 +18,7 @@ from octavo.scanner.partition.snapshot import take_snapshot
 from octavo.scanner.partition.transactions import PartitionTransactions, read_transactions
 from octavo.scanner.places.directory import read_directory
 from octavo.scanner.places.location import locate
+from tests.format.exact_batches import empty_batch
 from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 

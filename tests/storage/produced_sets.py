@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from octavo.format.batches.batch import Origin, build_batch, encode_batch, frame_batch, read_header
+from octavo.format.batches.batch import Origin, build_batch, frame_batch, read_header
 from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import Codec, compress, decompress
 from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Header, Record
 from octavo.kernels.layout import BATCH_OVERHEAD
+from tests.format.exact_batches import encode_batch
 
 NOW = 1_700_000_000_000
 HOUR = 3_600_000

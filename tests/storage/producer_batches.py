@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.format.batches.batch import Origin, build_batch, empty_batch, read_header
+from octavo.format.batches.batch import Origin, build_batch, read_header
 from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.format.batches.walker import walk
 from octavo.format.indexes.txn_index import AbortedTxn
@@ -10,6 +10,7 @@ from octavo.format.record import Record
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.producers.check import ProducerAppend
 from octavo.storage.producers.state import ProducerStateManager
+from tests.format.exact_batches import empty_batch
 
 PRODUCER = 7
 MAX_SEQUENCE = 2**31 - 1

@@ -17,16 +17,10 @@ from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS
 from octavo.system.scheduler import EndScheduler
 from tests.storage.batches import batch
-from tests.storage.worlds import NOW_MS, World
+from tests.storage.worlds import NOW_MS, World, opened_with_upkeep
 
 T0 = TopicPartition("t", 0)
 PATIENCE_SECONDS = 60
-
-
-def opened(root: Path, world: World, **configs: Given) -> LogManager:
-    return LogManager(
-        root, environment=world.environment, upkeep=True, configs={k.replace("_", "."): v for k, v in configs.items()}
-    )
 
 
 def append(log: PartitionLog, count: int = 1, *, timestamp: int = NOW_MS, origin: Origin | None = None) -> None:
@@ -38,7 +32,7 @@ def offsets(root: Path, name: str) -> dict[TopicPartition, int]:
 
 
 def test_retention_comes_after_the_initial_delay_and_then_at_its_interval(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world) as logs:
+    with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 1, {"retention.ms": 310_000})
         log = logs.log("t", 0)
         append(log)
@@ -52,7 +46,7 @@ def test_retention_comes_after_the_initial_delay_and_then_at_its_interval(tmp_pa
 
 
 def test_a_changed_config_counts_in_the_next_round(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world) as logs:
+    with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 1)
         append(logs.log("t", 0))
         world.scheduler.advance(330_000)
@@ -63,7 +57,7 @@ def test_a_changed_config_counts_in_the_next_round(tmp_path: Path, world: World)
 
 
 def test_compacted_logs_are_left_to_the_cleaner(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world, log_cleaner_enable=False) as logs:
+    with opened_with_upkeep(tmp_path, world, log_cleaner_enable=False) as logs:
         logs.create_topic("t", 1, {"cleanup.policy": "compact,delete", "retention.ms": 1})
         append(logs.log("t", 0))
         world.scheduler.advance(330_000)
@@ -71,7 +65,7 @@ def test_compacted_logs_are_left_to_the_cleaner(tmp_path: Path, world: World) ->
 
 
 def test_logs_are_flushed_when_flush_ms_is_over(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world, log_flush_scheduler_interval_ms=1000) as logs:
+    with opened_with_upkeep(tmp_path, world, log_flush_scheduler_interval_ms=1000) as logs:
         logs.create_topic("t", 2, {"flush.ms": 40_000})
         logs.create_topic("never", 1, {"flush.ms": 1 << 40})
         for log in logs.logs.values():
@@ -85,7 +79,7 @@ def test_logs_are_flushed_when_flush_ms_is_over(tmp_path: Path, world: World) ->
 
 
 def test_checkpoints_are_written_at_their_intervals(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world) as logs:
+    with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 1)
         log = logs.log("t", 0)
         append(log, 4)
@@ -105,7 +99,7 @@ def test_checkpoints_are_written_at_their_intervals(tmp_path: Path, world: World
 
 
 def test_idle_producers_are_forgotten(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world, producer_id_expiration_ms=100_000) as logs:
+    with opened_with_upkeep(tmp_path, world, producer_id_expiration_ms=100_000) as logs:
         logs.create_topic("t", 1)
         log = logs.log("t", 0)
         append(log, origin=Origin(producer_id=7, producer_epoch=0, base_sequence=0))
@@ -123,7 +117,7 @@ def test_a_log_that_fails_does_not_stop_others(tmp_path: Path, world: World, mon
 
     retain = PartitionLog.retain
     monkeypatch.setattr(PartitionLog, "retain", fails)
-    with opened(tmp_path, world) as logs:
+    with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 2, {"retention.ms": 1000})
         for log in logs.logs.values():
             append(log)
@@ -132,7 +126,7 @@ def test_a_log_that_fails_does_not_stop_others(tmp_path: Path, world: World, mon
 
 
 def test_files_that_a_dead_writer_staged_go_after_a_day(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world) as logs:
+    with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 1)
         old, new = (tmp_path / "t-0" / StagedFile("0" * 16, "0" * 32, number).name for number in range(2))
         for path, age_ms in ((old, STAGED_FILE_MAX_AGE_MS + 60_000), (new, 0)):

@@ -20,16 +20,10 @@ from octavo.storage.cleaner.states import CleanerStates
 from octavo.storage.log.shorten import advance_log_start
 from octavo.storage.log_manager import LogManager
 from octavo.system.clock import ManualClock
-from tests.storage.worlds import NOW_MS, World
+from tests.storage.worlds import NOW_MS, World, opened_with_upkeep
 
 COMPACT: dict[str, Given] = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.5}
 T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
-
-
-def opened(root: Path, world: World, **configs: Given) -> LogManager:
-    return LogManager(
-        root, environment=world.environment, upkeep=True, configs={k.replace("_", "."): v for k, v in configs.items()}
-    )
 
 
 def fill(logs: LogManager, topic: str, segments: int = 3, keys: int = 5, timestamp: int = NOW_MS) -> None:
@@ -46,7 +40,7 @@ def offsets(root: Path, topic: str) -> list[int]:
 
 
 def test_the_filthiest_log_is_cleaned_first_and_all_in_one_round(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world) as logs:  # C7, C8
+    with opened_with_upkeep(tmp_path, world) as logs:  # C7, C8
         for topic in ("t", "u"):
             logs.create_topic(topic, 1, COMPACT)
         fill(logs, "t", segments=4)
@@ -64,7 +58,7 @@ def test_the_filthiest_log_is_cleaned_first_and_all_in_one_round(tmp_path: Path,
 
 
 def test_threads_work_by_the_schedule(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world, log_cleaner_threads=2) as logs:
+    with opened_with_upkeep(tmp_path, world, log_cleaner_threads=2) as logs:
         logs.create_topic("t", 1, COMPACT)
         fill(logs, "t")
         assert [name for name in world.scheduler.waiting if "cleaner" in name] == [
@@ -81,7 +75,7 @@ def test_threads_work_by_the_schedule(tmp_path: Path, world: World) -> None:
 
 
 def test_a_disabled_cleaner_does_nothing(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world, log_cleaner_enable=False) as logs:
+    with opened_with_upkeep(tmp_path, world, log_cleaner_enable=False) as logs:
         logs.create_topic("t", 1, COMPACT)
         fill(logs, "t")
         world.scheduler.advance(60_000)
@@ -109,7 +103,7 @@ def test_a_real_scheduler_cleans_and_closes_at_once(tmp_path: Path) -> None:
 def test_a_log_that_cannot_be_cleaned_is_marked_and_does_not_stop_others(
     tmp_path: Path, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with opened(tmp_path, world) as logs:
+    with opened_with_upkeep(tmp_path, world) as logs:
         for topic in ("t", "u"):
             logs.create_topic(topic, 1, COMPACT)
             fill(logs, topic)
@@ -147,7 +141,7 @@ def interrupt(logs: LogManager, act: object) -> list[BaseException]:
 
 
 def test_a_truncation_aborts_the_run(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world) as logs:
+    with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 1, COMPACT)
         fill(logs, "t")
         truncation = threading.Thread(target=logs.truncate, args=("t", 0, 15))
@@ -173,7 +167,7 @@ def _until_paused(changer: threading.Thread, logs: LogManager) -> None:
 
 
 def test_a_topic_deleted_meanwhile_ends_the_run(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world) as logs:
+    with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 1, COMPACT)
         fill(logs, "t")
         deletion = threading.Thread(target=logs.delete_topic, args=("t",))
@@ -187,7 +181,7 @@ def test_a_topic_deleted_meanwhile_ends_the_run(tmp_path: Path, world: World) ->
 
 
 def test_another_policy_ends_the_run(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world) as logs:
+    with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 1, COMPACT)
         fill(logs, "t")
         interrupt(logs, lambda: logs.alter_configs("t", {"cleanup.policy": "delete"}))
@@ -197,7 +191,7 @@ def test_another_policy_ends_the_run(tmp_path: Path, world: World) -> None:
 
 
 def test_a_close_ends_the_run(tmp_path: Path, world: World) -> None:
-    logs = opened(tmp_path, world)
+    logs = opened_with_upkeep(tmp_path, world)
     logs.create_topic("t", 1, COMPACT)
     fill(logs, "t")
     closing = threading.Thread(target=logs.close)
@@ -237,7 +231,7 @@ def test_a_run_that_an_interrupt_ended_does_not_block_others() -> None:
     ("policy", "start"), [("compact", 0), ("compact,delete", 30)], ids=["compact", "compact and delete"]
 )
 def test_old_segments_go_where_the_policy_has_delete(tmp_path: Path, world: World, policy: str, start: int) -> None:
-    with opened(tmp_path, world) as logs:  # C7
+    with opened_with_upkeep(tmp_path, world) as logs:  # C7
         logs.create_topic("t", 1, {**COMPACT, "cleanup.policy": policy, "retention.ms": 3_600_000})
         fill(logs, "t", timestamp=NOW_MS - 7_200_000)
         world.scheduler.run_due()
@@ -246,7 +240,7 @@ def test_old_segments_go_where_the_policy_has_delete(tmp_path: Path, world: Worl
 
 
 def test_deleted_records_go_though_the_policy_is_compact_alone(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world) as logs:
+    with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 1, {**COMPACT, "min.cleanable.dirty.ratio": 1.0})
         fill(logs, "t")
         advance_log_start(logs.log("t", 0), 20)
@@ -255,7 +249,7 @@ def test_deleted_records_go_though_the_policy_is_compact_alone(tmp_path: Path, w
 
 
 def test_a_checkpoint_outside_the_log_is_corrected(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world) as logs:
+    with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 1, {**COMPACT, "min.cleanable.dirty.ratio": 1.0})
         fill(logs, "t")
         logs.roots[0].checkpoints.write_cleaner_offset(T0, 1000)
@@ -285,7 +279,7 @@ def test_a_throttle_waits_for_the_rate() -> None:
 
 
 def test_runs_are_throttled_by_what_they_read_and_write(tmp_path: Path, world: World) -> None:
-    with opened(tmp_path, world) as logs:
+    with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 1, COMPACT)
         fill(logs, "t")
         told: list[int] = []

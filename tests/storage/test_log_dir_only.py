@@ -10,17 +10,12 @@ import pytest
 from octavo.errors import InvalidPartitionsError, InvalidTopicError, TopicExistsError, UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition
 from octavo.format.small_files import checkpoint
-from octavo.storage.directory.log_root import Only
 from octavo.storage.log_manager import LogManager
 from tests.storage.batches import batch
-from tests.storage.worlds import World
+from tests.storage.worlds import World, opened
 
 CHECKPOINTS = "recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "replication-offset-checkpoint"
 MARK = ".kafka_cleanshutdown"
-
-
-def opened(root: Path, only: Only | None = None) -> LogManager:
-    return LogManager(root, environment=World().environment, only=only)
 
 
 def offsets(root: Path, name: str) -> dict[TopicPartition, int]:
@@ -45,7 +40,7 @@ def root(tmp_path: Path) -> Path:
 
 def test_only_the_named_partitions_are_opened(root: Path) -> None:
     before = contents(root, "a-0", "a-2")
-    with opened(root, ["b", TopicPartition("a", 1)]) as logs:
+    with opened(root, only=["b", TopicPartition("a", 1)]) as logs:
         assert logs.topics == {"a": [1], "b": [0]}
         with pytest.raises(UnknownTopicOrPartitionError, match="a-0 was not opened"):
             logs.log("a", 0)
@@ -56,7 +51,7 @@ def test_only_the_named_partitions_are_opened(root: Path) -> None:
 
 
 def test_other_lines_of_the_checkpoints_stay(root: Path) -> None:
-    with opened(root, [TopicPartition("a", 1)]) as logs:
+    with opened(root, only=[TopicPartition("a", 1)]) as logs:
         logs.log("a", 1).append_as_leader(bytearray(batch(0, 2)), leader_epoch=0)
         logs.log("a", 1).delete_records(5)
     names = [TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("a", 2), TopicPartition("b", 0)]
@@ -66,7 +61,7 @@ def test_other_lines_of_the_checkpoints_stay(root: Path) -> None:
 
 
 def test_a_directory_that_was_clean_is_clean_again(root: Path) -> None:
-    with opened(root, ["b"]):
+    with opened(root, only=["b"]):
         assert not (root / MARK).exists()
     assert (root / MARK).exists()
 
@@ -76,7 +71,7 @@ def test_a_directory_that_was_not_clean_stays_so(root: Path) -> None:
     (root / CHECKPOINTS[0]).unlink()
     with (root / "a-0" / f"{0:020}.log").open("ab") as file:
         file.write(batch(4)[:-1])
-    with opened(root, ["b"]) as logs:
+    with opened(root, only=["b"]) as logs:
         assert [made.base_offset for made in logs.log("b", 0).recovered] == [0]
     assert not (root / MARK).exists()
     with opened(root) as logs:
@@ -85,7 +80,7 @@ def test_a_directory_that_was_not_clean_stays_so(root: Path) -> None:
 
 
 def test_topics_are_created_beside_those_that_are_not_opened(root: Path) -> None:
-    with opened(root, ["new"]) as logs:
+    with opened(root, only=["new"]) as logs:
         assert logs.topics == {}
         with pytest.raises(TopicExistsError):
             logs.create_topic("b", 1)
@@ -110,7 +105,7 @@ def test_partitions_are_placed_by_all_that_are_there(tmp_path: Path) -> None:
 
 
 def test_a_topic_that_is_opened_in_part_is_not_changed_as_a_whole(root: Path) -> None:
-    with opened(root, [TopicPartition("a", 1)]) as logs:
+    with opened(root, only=[TopicPartition("a", 1)]) as logs:
         for change in (
             lambda: logs.delete_topic("a"),
             lambda: logs.alter_configs("a", {"retention.ms": 1}),
@@ -118,7 +113,7 @@ def test_a_topic_that_is_opened_in_part_is_not_changed_as_a_whole(root: Path) ->
         ):
             with pytest.raises(UnknownTopicOrPartitionError, match="a-0 was not opened"):
                 change()
-    with opened(root, ["a"]) as logs:
+    with opened(root, only=["a"]) as logs:
         with pytest.raises(InvalidPartitionsError):
             logs.create_partitions("a", 3)
         logs.create_partitions("a", 4)

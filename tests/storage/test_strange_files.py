@@ -15,17 +15,12 @@ from octavo.errors import NotRegularFileError, OctavoError, UnknownTopicOrPartit
 from octavo.format.names import OFFSET_CHECKPOINTS, TopicPartition
 from octavo.format.small_files import checkpoint
 from octavo.storage.files.small_file import replace_file
-from octavo.storage.log_manager import LogManager
 from octavo.storage.segment.delete import remove_folder
 from octavo.system.filesystem import LocalFileSystem
 from tests.storage.batches import batch
-from tests.storage.worlds import World
+from tests.storage.worlds import World, opened
 
 CONFIGS = {"segment.bytes": 300, "segment.index.bytes": 80}
-
-
-def opened(root: Path, world: World | None = None, *, skip_unreadable: bool = False) -> LogManager:
-    return LogManager(root, environment=(world or World()).environment, skip_unreadable=skip_unreadable)
 
 
 @pytest.fixture
@@ -81,7 +76,7 @@ def test_a_link_on_its_way_out_is_removed_and_what_it_leads_to_is_not(
 ) -> None:
     link, before, world = root / f"x-0.{'0' * 32}-delete", contents(outside), World()
     link.symlink_to(outside)
-    with opened(root, world) as logs:
+    with opened(root, world=world) as logs:
         for folder in logs.roots[0].deleted_folders:
             remove_folder(LocalFileSystem(), folder)
         assert logs.offline == {}
@@ -97,7 +92,7 @@ def test_a_partition_that_was_moved_is_used_and_its_files_outlive_its_topic(
     moved, world = tmp_path / "moved", World()
     shutil.move(root / "t-0", moved)
     (root / "t-0").symlink_to(moved)
-    with opened(root, world) as logs:
+    with opened(root, world=world) as logs:
         logs.log("t", 0).append_as_leader(bytearray(batch(0)), leader_epoch=0)
         assert logs.log("t", 0).log_end_offset == 10
         before = set(contents(moved))
@@ -128,7 +123,7 @@ def test_a_folder_that_cannot_be_removed_is_a_warning(root: Path, caplog: pytest
     for kind, make in STRANGE.items():
         if kind != "a folder":
             make(root / "t-0" / kind)
-    with opened(root, world) as logs:
+    with opened(root, world=world) as logs:
         logs.delete_topic("t")
         world.scheduler.advance(60_000)
         assert logs.offline == {}

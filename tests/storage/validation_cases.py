@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from octavo.format.batches.batch import build_batch, empty_batch, read_header
+from octavo.format.batches.batch import build_batch, read_header
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message
 from octavo.format.record import Record
 from octavo.kernels import layout
+from tests.format.exact_batches import empty_batch
 from tests.storage.produced_sets import (
     GZIP,
     HOUR,

@@ -8,7 +8,8 @@ import threading
 import pytest
 
 from octavo.system.clock import ManualClock, ShiftedClock, SystemClock
-from octavo.system.scheduler import EndScheduler, JobScheduler, ManualScheduler, ScheduledTask, ThreadScheduler
+from octavo.system.scheduler import EndScheduler, JobScheduler, ScheduledTask, ThreadScheduler
+from tests.storage.worlds import ManualScheduler
 
 
 def test_manual_scheduler_runs_in_the_order_of_times() -> None:

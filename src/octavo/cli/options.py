@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
+def in_order(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """One decorator for several options, which the help lists in this order."""
+
+    def declare_all(function: Function) -> Function:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return declare_all
+
+
 def _set_debug(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     settings = ctx.find_object(Settings)
     if asked and settings is not None:

@@ -11,11 +11,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from octavo.system.clock import Clock, ManualClock, SystemClock
+from octavo.system.clock import Clock, SystemClock
 from octavo.system.signals import Signal
 
 _LOOK_MS = 1000
@@ -23,16 +23,15 @@ _SHUTDOWN_SECONDS = 60  # a task may hang on a disk, but the shutdown must not
 _log = logging.getLogger(__name__)
 
 
-@dataclass(order=True)
+@dataclass(eq=False, slots=True)
 class ScheduledTask:
-    """Work that waits for its time; ordered by due time, then by order of scheduling."""
+    """Work that waits for its time."""
 
     due_ms: int
-    number: int
-    name: str = field(compare=False)
-    run: Callable[[], None] = field(compare=False)
-    period_ms: int | None = field(compare=False)
-    cancelled: bool = field(default=False, compare=False)
+    name: str
+    run: Callable[[], None]
+    period_ms: int | None
+    cancelled: bool = False
 
     def cancel(self) -> None:
         """Do not run it again; a run in progress continues."""
@@ -62,9 +61,7 @@ class ThreadScheduler:
 
     def __init__(self, threads: int = 2, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
-        self._tasks: list[
-            tuple[int, int, ScheduledTask]
-        ] = []  # a heap by due time and number; comparing tuples is fast
+        self._tasks: list[tuple[int, int, ScheduledTask]] = []  # a heap by due time, then by the order of scheduling
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._changed = Signal()
@@ -83,7 +80,7 @@ class ThreadScheduler:
     def schedule(
         self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None
     ) -> ScheduledTask:
-        task = ScheduledTask(self._clock.monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
+        task = ScheduledTask(self._clock.monotonic_ms() + delay_ms, name, run, period_ms)
         self._push(task)
         return task
 
@@ -131,7 +128,7 @@ class ThreadScheduler:
 
     def _push(self, task: ScheduledTask) -> None:
         with self._lock:
-            heapq.heappush(self._tasks, (task.due_ms, task.number, task))
+            heapq.heappush(self._tasks, (task.due_ms, next(self._numbers), task))
         self._changed.notify()
 
     def _next(self) -> ScheduledTask | None:
@@ -161,60 +158,17 @@ class ThreadScheduler:
         return self._ended or (tasks[0] if tasks else None) is not first
 
 
-class ManualScheduler:
-    """Runs tasks only when told to, in the order of their due times, on the caller's thread."""
-
-    def __init__(self, clock: ManualClock) -> None:
-        self._clock = clock
-        self._tasks: list[ScheduledTask] = []
-        self._numbers = itertools.count()
-
-    def schedule(
-        self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None
-    ) -> ScheduledTask:
-        task = ScheduledTask(self._clock.monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
-        heapq.heappush(self._tasks, task)
-        return task
-
-    def advance(self, by_ms: int) -> None:
-        """Move the clock, and run each task at the moment it comes due."""
-        end_ms = self._clock.monotonic_ms() + by_ms
-        while self._tasks and self._tasks[0].due_ms <= end_ms:
-            task = heapq.heappop(self._tasks)
-            if task.cancelled:
-                continue
-            self._clock.now_ms = max(self._clock.now_ms, task.due_ms)
-            task.run()
-            if task.period_ms is not None:
-                task.due_ms = self._clock.now_ms + max(task.period_ms, 1)
-                heapq.heappush(self._tasks, task)
-        self._clock.now_ms = end_ms
-
-    def run_due(self) -> None:
-        """Run the tasks that are due now."""
-        self.advance(0)
-
-    @property
-    def waiting(self) -> list[str]:
-        """The names of the waiting tasks, in order of due time."""
-        return [task.name for task in sorted(self._tasks) if not task.cancelled]
-
-    def shutdown(self) -> None:
-        self._tasks.clear()
-
-
 class EndScheduler:
     """For a program with one job: runs nothing until its shutdown, then each one-time task, or none."""
 
     def __init__(self, *, runs_at_end: bool = True) -> None:
         self._tasks: list[ScheduledTask] = []
         self._runs_at_end = runs_at_end
-        self._numbers = itertools.count()
 
     def schedule(
         self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None
     ) -> ScheduledTask:
-        task = ScheduledTask(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms)
+        task = ScheduledTask(_monotonic_ms() + delay_ms, name, run, period_ms)
         self._tasks.append(task)
         return task
 
@@ -244,7 +198,7 @@ class JobScheduler(ThreadScheduler):
     ) -> ScheduledTask:
         if period_ms is None:
             return super().schedule(name, run, delay_ms=delay_ms)
-        return ScheduledTask(_monotonic_ms() + delay_ms, next(self._numbers), name, run, period_ms, cancelled=True)
+        return ScheduledTask(_monotonic_ms() + delay_ms, name, run, period_ms, cancelled=True)
 
     def begin_job(self) -> None:
         """Drop the tasks that opening the directory scheduled, and start running new ones."""

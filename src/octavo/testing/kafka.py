@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from octavo import ConsumerRecord, LogDir, Producer, RecordMetadata, scan
 from octavo.client.producer.encode import Headers
 from octavo.config import Given
+from octavo.system.closing import AsyncClosing
 from octavo.testing.clock import BrokerClock
 from octavo.testing.faults import Faults
 from octavo.testing.groups import GroupView, described_groups
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-class Kafka:
+class Kafka(AsyncClosing):
     """A Kafka broker on a free port of this machine, with a log directory of its own, until it is closed.
 
         with Kafka() as kafka:
@@ -188,18 +188,6 @@ class Kafka:
     def __repr__(self) -> str:
         state = "closed" if self._is_closed else f"listening on {self.bootstrap_servers}"
         return f"<Kafka in {self._base / 'logs'}: {state}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await asyncio.to_thread(self.close)
 
 
 def _path(given: str | Path | None) -> Path | None:

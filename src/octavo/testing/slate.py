@@ -12,10 +12,10 @@ from octavo.errors import CorruptionError, ScanError
 from octavo.format.names import PartitionFolder
 from octavo.storage.environment import Environment
 from octavo.system.clock import ShiftedClock
+from octavo.system.filesystem import File, LocalFile, LocalFileSystem, LocalMappedFile, MappedFile
 from octavo.system.scheduler import ThreadScheduler
 from octavo.testing.broker import InstrumentedBroker
 from octavo.testing.clock import BrokerClock
-from octavo.testing.unsynced_files import UnsyncedFileSystem
 
 # What tests want: no waiting, and few files.
 PROFILE = {
@@ -65,3 +65,26 @@ def _is_partition(folder: Path) -> bool:
     except (CorruptionError, ValueError):
         return False
     return any(folder.glob("*.log"))
+
+
+class UnsyncedFile(LocalFile):
+    def fsync(self) -> None:
+        pass
+
+
+class UnsyncedMappedFile(LocalMappedFile):
+    def flush(self) -> None:
+        pass
+
+
+class UnsyncedFileSystem(LocalFileSystem):
+    """Does not wait for the disk: what a test writes need not survive a power loss."""
+
+    def open(self, path: Path, *, create: bool = False) -> File:
+        return UnsyncedFile(path, create=create)
+
+    def map(self, path: Path, size: int) -> MappedFile:
+        return UnsyncedMappedFile(path, size)
+
+    def fsync_folder(self, path: Path) -> None:
+        pass

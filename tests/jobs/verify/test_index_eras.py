@@ -17,11 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.batches.batch import build_batch, decode_batch, encode_batch
+from octavo.format.batches.batch import build_batch, decode_batch
 from octavo.format.compression import Codec
 from octavo.format.indexes import offset_index, time_index
 from octavo.format.names import FileKind
 from octavo.format.record import Record
+from tests.format.exact_batches import encode_batch
 from tests.jobs.verify.verified import findings_of
 from tests.scanner.segments import path, write_segment
 

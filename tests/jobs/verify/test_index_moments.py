@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.batches.batch import build_batch, decode_batch, encode_batch
+from octavo.format.batches.batch import build_batch, decode_batch
 from octavo.format.compression import Codec
 from octavo.format.indexes import offset_index, time_index
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind
 from octavo.format.record import Record
 from octavo.jobs.verify.finding import FindingKind, Severity
+from tests.format.exact_batches import encode_batch
 from tests.golden.archives import unpack
 from tests.jobs.verify.verified import findings_of, shown
 from tests.scanner.segments import path, write_segment

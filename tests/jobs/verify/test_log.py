@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.batches.batch import build_batch, encode_batch, read_header
+from octavo.format.batches.batch import build_batch, read_header
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
 from octavo.jobs.verify.finding import MOST_FINDINGS, FindingKind
 from octavo.kernels import crc32c
+from tests.format.exact_batches import encode_batch
 from tests.jobs.verify.verified import findings_of, flipped
 from tests.scanner.segments import write_segment
 from tests.storage.batches import batch

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.batches.batch import Origin, empty_batch, read_header
+from octavo.format.batches.batch import Origin, read_header
 from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
 from octavo.format.indexes import txn_index
 from octavo.format.indexes.txn_index import AbortedTxn
@@ -15,6 +15,7 @@ from octavo.format.names import CLEAN_SHUTDOWN, FileKind
 from octavo.format.small_files import producer_snapshot
 from octavo.format.small_files.producer_snapshot import ProducerEntry
 from octavo.jobs.verify.finding import MOST_FINDINGS, FindingKind, Severity
+from tests.format.exact_batches import empty_batch
 from tests.jobs.verify.verified import findings_of, shown
 from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch

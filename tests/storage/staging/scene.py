@@ -23,28 +23,10 @@ from octavo.storage.staging.commit import CommitRequest, CommitStep, OnStep
 from octavo.storage.staging.stage import Stage, StagedPart, StagingPlace
 from octavo.storage.staging.sweep import all_folders
 from octavo.system.clock import ManualClock
-from octavo.system.filesystem import File, FileSystem, LocalFile, LocalFileSystem
-from octavo.system.scheduler import ManualScheduler
-from tests.storage.worlds import NOW_MS
+from octavo.system.filesystem import FileSystem
+from tests.storage.worlds import NOW_MS, ManualScheduler
 
 WRITER = "query 1"
-
-
-class UnsyncedFile(LocalFile):
-    """A file whose syncs do not wait for the disk."""
-
-    def fsync(self) -> None:
-        """Do nothing: nothing crashes here."""
-
-
-class UnsyncedFileSystem(LocalFileSystem):
-    """This machine's files, for tests with many commits and no crashes, since a sync takes milliseconds."""
-
-    def open(self, path: Path, *, create: bool = False) -> File:
-        return UnsyncedFile(path, create=create)
-
-    def fsync_folder(self, path: Path) -> None:
-        """Do nothing: nothing crashes here."""
 
 
 class Scene:

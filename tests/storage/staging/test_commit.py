@@ -25,10 +25,10 @@ from octavo.storage.staging.commit import CommitRequest, CommitStep
 from octavo.storage.staging.stage import StagedPart
 from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS, SWEEP_INTERVAL_MS, sweep_dead
 from octavo.system.filesystem import LocalFileSystem
-from octavo.system.scheduler import ManualScheduler
+from octavo.testing.slate import UnsyncedFileSystem
 from tests.storage.batches import batch
-from tests.storage.staging.scene import Scene, StopAt, Stopped, UnsyncedFileSystem, batch_values
-from tests.storage.worlds import NOW_MS
+from tests.storage.staging.scene import Scene, StopAt, Stopped, batch_values
+from tests.storage.worlds import NOW_MS, ManualScheduler
 
 DAY_MS = 24 * 60 * 60 * 1000
 

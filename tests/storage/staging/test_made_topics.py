@@ -18,9 +18,10 @@ from octavo.storage.staging.commit import CommitRequest, CommitStep, commit
 from octavo.storage.staging.destinations import Destination, Destinations, NewTopics
 from octavo.storage.staging.stage import Stage, StagedPart
 from octavo.system.filesystem import LocalFileSystem
+from octavo.testing.slate import UnsyncedFileSystem
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.storage.metadata_log import BROKER, write_metadata
-from tests.storage.staging.scene import WRITER, Scene, StopAt, Stopped, UnsyncedFileSystem, read_values
+from tests.storage.staging.scene import WRITER, Scene, StopAt, Stopped, read_values
 
 ROOTS = (Path("/logs"), Path("/more"))
 PARTITIONS, BATCHES = 4, 2

@@ -8,7 +8,7 @@ import click
 
 from octavo.cli.cat.text import SHOWN
 from octavo.cli.options import (
-    Function,
+    in_order,
     include_option,
     isolation_option,
     offset_or,
@@ -28,7 +28,7 @@ def _start(context: click.Context, option: click.Parameter, text: str | None) ->
     return cast("Offset | None", offset_or("earliest", "latest")(context, option, text))
 
 
-_OPTIONS = (
+cat_options = in_order(
     click.option(
         "--topic", "topics", multiple=True, metavar="T",
         help="A topic; may be repeated. Default: all but Kafka's internal ones.",
@@ -89,10 +89,3 @@ _OPTIONS = (
     unpacked_option,
     spark_option,
 )  # fmt: skip
-
-
-def cat_options(function: Function) -> Function:
-    """All options, in the order in which the help lists them."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function

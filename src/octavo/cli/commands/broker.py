@@ -160,7 +160,7 @@ def _read(path: Path) -> Mapping[str, str]:
     }
     if "listeners" in known:  # those of a controller are not for clients
         controllers = found.get("controller.listener.names", "").split(",")
-        kept = [one for one in known["listeners"].split(",") if one.strip().partition("://")[0] not in controllers]
+        kept = [name for name in known["listeners"].split(",") if name.strip().partition("://")[0] not in controllers]
         known["listeners"] = ",".join(kept)
     for name in sorted(found.keys() - known.keys() | found.keys() & _GIVEN_OTHERWISE):
         print(plain(f"octavo: {path}: {name} is not used"), file=sys.stderr)

@@ -124,13 +124,13 @@ def _print_transactions(transactions: Sequence[OpenTransaction]) -> None:
         return
     rows = [
         (
-            one.transactional_id,
-            one.producer_id,
-            one.state,
-            None if one.start_ms is None else iso_time(one.start_ms),
-            [f"{partition}: {offset}" for partition, offset in one.first_offsets.items()],
+            transaction.transactional_id,
+            transaction.producer_id,
+            transaction.state,
+            None if transaction.start_ms is None else iso_time(transaction.start_ms),
+            [f"{partition}: {offset}" for partition, offset in transaction.first_offsets.items()],
         )
-        for one in transactions
+        for transaction in transactions
     ]
     print_table(_TRANSACTIONS, [[cell_text(value) for value in row] for row in rows])
 
@@ -213,17 +213,17 @@ def _partition_fields(partition: PartitionDescription) -> dict[str, object]:
     }
 
 
-def _transaction_fields(one: OpenTransaction) -> dict[str, object]:
+def _transaction_fields(transaction: OpenTransaction) -> dict[str, object]:
     return {
-        "transactionalId": one.transactional_id,
-        "producerId": one.producer_id,
-        "producerEpoch": one.epoch,
-        "state": one.state,
-        "startTimestamp": one.start_ms,
-        "timeoutMs": one.timeout_ms,
-        "partitions": [{"topic": topic, "partition": number} for topic, number in one.partitions],
+        "transactionalId": transaction.transactional_id,
+        "producerId": transaction.producer_id,
+        "producerEpoch": transaction.epoch,
+        "state": transaction.state,
+        "startTimestamp": transaction.start_ms,
+        "timeoutMs": transaction.timeout_ms,
+        "partitions": [{"topic": topic, "partition": number} for topic, number in transaction.partitions],
         "firstOffsets": [
             {"topic": topic, "partition": number, "offset": offset}
-            for (topic, number), offset in one.first_offsets.items()
+            for (topic, number), offset in transaction.first_offsets.items()
         ],
     }

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from types import TracebackType
-from typing import Self
 
 from octavo.errors import CorruptionError
 from octavo.kernels.layout import MAX_FILE_BYTES
+from octavo.system.closing import Closing
 from octavo.system.regular_file import open_regular
 
 
-class DumpedLog:
+class DumpedLog(Closing):
     """Owns a file descriptor; changes nothing."""
 
     def __init__(self, path: str) -> None:
@@ -21,12 +20,6 @@ class DumpedLog:
         if self.size > MAX_FILE_BYTES:
             self.close()
             raise CorruptionError(f"a segment of {self.size} bytes, at most {MAX_FILE_BYTES} are allowed", path=path)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
     def close(self) -> None:
         os.close(self._descriptor)

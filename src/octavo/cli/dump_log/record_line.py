@@ -51,7 +51,7 @@ def _metadata(batch: BatchRow, record: Record | Message) -> Iterator[str]:
         yield f"{start} keySize: {record.key_size} valueSize: {record.value_size}"
         yield f" isValid: {'true' if record.is_valid else 'false'} crc: {record.crc}"
         return
-    sequence = record_sequence(batch.base_sequence, _delta(record.offset, batch.base_offset))
+    sequence = record_sequence(batch.base_sequence, signed64(record.offset - batch.base_offset))
     keys = ",".join(map(_header_key, record.headers)) if record.headers else ""
     yield (
         f"{start} keySize: {_size(record.key)} valueSize: {_size(record.value)} "
@@ -62,10 +62,6 @@ def _metadata(batch: BatchRow, record: Record | Message) -> Iterator[str]:
         from octavo.cli.dump_log.control_text import control_text
 
         yield control_text(record.key, record.value)
-
-
-def _delta(offset: int, base_offset: int) -> int:
-    return signed64(offset - base_offset)
 
 
 def _size(content: bytes | None) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Self
 
 from octavo.errors import CorruptionError
 from octavo.format.batches.chunk_walk import Chunk
@@ -12,9 +10,10 @@ from octavo.kernels.layout import MAX_FILE_BYTES
 from octavo.scanner.damage.resync import are_zeros
 from octavo.scanner.places.location import Location, read_fully
 from octavo.scanner.places.segment_log import walk_file
+from octavo.system.closing import Closing
 
 
-class OpenLog:
+class OpenLog(Closing):
     """Owns the open file; changes nothing."""
 
     def __init__(self, location: Location) -> None:
@@ -23,13 +22,10 @@ class OpenLog:
         self._file = location.open()
         self.size = self._file.size()
         if self.size > MAX_FILE_BYTES:
-            self._file.close()
+            self.close()
             raise CorruptionError(f"a segment of {self.size} bytes, at most {MAX_FILE_BYTES} are allowed")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def close(self) -> None:
         self._file.close()
 
     def read_at(self, position: int, size: int) -> bytes:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from octavo.cli.options import Function, key_values
+from octavo.cli.options import in_order, key_values
 from octavo.cli.produce.json_lines import FORMS as SHOWN
 from octavo.format.compression import CODECS
 
 FORMS = ["lines", "json", "arrow", "parquet"]
 
-_OPTIONS = (
+produce_options = in_order(
     click.option(
         "--file", "files", multiple=True, type=click.Path(exists=True, dir_okay=False), metavar="FILE",
         help="Read this file instead of stdin; may be repeated.",
@@ -46,10 +46,3 @@ _OPTIONS = (
         help="A producer config, such as linger.ms=100; may be repeated.",
     ),
 )  # fmt: skip
-
-
-def produce_options(function: Function) -> Function:
-    """All options, in the order in which the help lists them."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function

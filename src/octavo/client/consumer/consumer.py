@@ -7,7 +7,6 @@ import re
 import time
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Self
 
 from octavo.client.consumer.assignment import AssignedPartitions, Decode, Listener, Listeners
 from octavo.client.consumer.commits import OffsetCommits
@@ -23,6 +22,7 @@ from octavo.format.record import SpecialTimestamp
 from octavo.scanner.following.collect import Collector
 from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.log_manager import LogManager
+from octavo.system.closing import Closing
 from octavo.system.forks import FORKED
 from octavo.system.shown import some
 from octavo.system.signals import Signal
@@ -37,7 +37,7 @@ Partition = TopicPartition | tuple[str, int]
 WriteHeld = Callable[[Collection[str]], None]
 
 
-class Consumer:
+class Consumer(Closing):
     """Reads the partitions it is assigned, or its share of the topics it is subscribed to.
 
     Not thread-safe, like Kafka's: use one per thread. `LogDir.consumer` creates one; close it, or use it with `with`.
@@ -73,12 +73,6 @@ class Consumer:
         group = "" if self.config.group_id is None else f" of group {self.config.group_id}"
         state = "closed" if self.is_closed else some(self._states) or "no partitions yet"
         return f"<Consumer{group}: {state}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __del__(self) -> None:
         """Leave the group when another member polls: this consumer was dropped without being closed.

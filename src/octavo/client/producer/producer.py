@@ -31,6 +31,7 @@ from octavo.format.names import TopicPartition
 from octavo.kernels import append_record
 from octavo.kernels.integers import INT64_MAX
 from octavo.storage.log_manager import LogManager
+from octavo.system.closing import Closing
 from octavo.system.forks import FORKED
 from octavo.system.shown import some
 
@@ -55,7 +56,7 @@ class Serializers(NamedTuple):
         )
 
 
-class Producer:
+class Producer(Closing):
     """Sends records; `LogDir.producer` creates one. Thread-safe: one thread's records keep their order in a partition.
 
     Close it, or use it with `with`: closing appends what is still waiting.
@@ -89,12 +90,6 @@ class Producer:
         name = "" if self.config.transactional_id is None else f" {self.config.transactional_id}"
         state = "closed" if self.is_closed else some(self._topics) or "nothing sent yet"
         return f"<Producer{name}: {state}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def send(
         self,

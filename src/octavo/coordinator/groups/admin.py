@@ -75,11 +75,11 @@ class GroupAdmin:
         """Delete what all groups have committed for a topic."""
         for place in self._store.places():
             with self._store.using_place(place) as partition:
-                found = list(partition.offsets.of_topic(topic))
-                if found:
-                    first = self._store.append(partition, [tombstone(*one) for one in found])
-                    for number, (group_id, read) in enumerate(found, first):
-                        partition.offsets.remove(group_id, read, number)
+                committed = list(partition.offsets.of_topic(topic))
+                if committed:
+                    first = self._store.append(partition, [tombstone(*key) for key in committed])
+                    for offset, (group_id, read) in enumerate(committed, first):
+                        partition.offsets.remove(group_id, read, offset)
 
     def expire_offsets(self) -> None:
         """Delete offsets after offsets.retention.minutes, and groups that have neither offsets nor members left."""

@@ -86,7 +86,7 @@ class GroupStore:
 
     def _settle(self, place: TopicPartition, partition: GroupPartition) -> None:
         """Move the groups here that were formed while there was no topic."""
-        for group_id in [one for one in self._nowhere.groups if self._topic.partition_of(one) == place]:
+        for group_id in [known for known in self._nowhere.groups if self._topic.partition_of(known) == place]:
             partition.adopt(group_id, self._nowhere.groups.pop(group_id))
 
     def places(self) -> list[TopicPartition]:
@@ -99,9 +99,9 @@ class GroupStore:
         assert log is not None, "only an existing partition is written to"
         records = [Record(number, now_ms, *_encoded(write)) for number, write in enumerate(writes)]
         batch = bytearray(build_batch(records, codec=self._codec, origin=origin))
-        done = log.append_as_leader(batch, leader_epoch=log.leader_epoch, origin=AppendOrigin.COORDINATOR, trusted=True)
-        partition.appended(done.first_offset, len(writes))
-        return done.first_offset
+        info = log.append_as_leader(batch, leader_epoch=log.leader_epoch, origin=AppendOrigin.COORDINATOR, trusted=True)
+        partition.appended(info.first_offset, len(writes))
+        return info.first_offset
 
 
 def _encoded(write: Write) -> tuple[bytes, bytes | None]:

@@ -115,7 +115,7 @@ class TransactionCoordinator:
             if error is not ErrorCode.NONE or known is None:
                 return dict.fromkeys(partitions, error)
             missing = ErrorCode.TRANSACTION_ABORTABLE
-            return {one: ErrorCode.NONE if one in known.partitions else missing for one in partitions}
+            return {place: ErrorCode.NONE if place in known.partitions else missing for place in partitions}
 
     def end(self, transactional_id: str, by: Identity, *, commit: bool, version: int) -> ProducerAnswer:
         """Decide how the transaction ends (EndTxn); `complete` has to follow."""

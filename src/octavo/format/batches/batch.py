@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo import kernels
@@ -22,8 +22,6 @@ from octavo.kernels.layout import Code, Column, Flaw
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-_FLAGS = layout.LOG_APPEND_TIME | layout.TRANSACTIONAL | layout.CONTROL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,18 +107,14 @@ def build_columns(columns: RecordColumns, traits: BatchTraits) -> bytes:
         base_sequence=origin.base_sequence,
         count=columns.rows,
     )
-    return _encode(header, columns, traits.level)
+    return encode_columns(header, columns, traits.level)
 
 
-def encode_batch(header: BatchHeader, records: Sequence[Record], *, level: int | None = None) -> bytes:
-    """Encode a batch with exactly this header; size, count and CRC are computed.
+def encode_columns(header: BatchHeader, columns: RecordColumns, level: int | None = None) -> bytes:
+    """Encode a batch with exactly this header; size and CRC are computed.
 
     Deltas are relative to the header's base offset and base timestamp, so a decoded batch is encoded to the same bytes.
     """
-    return _encode(replace(header, count=len(records)), from_records(records), level)
-
-
-def _encode(header: BatchHeader, columns: RecordColumns, level: int | None) -> bytes:
     rows, headers = columns.rows, columns.header_rows
     bound = 64 + 36 * rows + 10 * headers
     for column, filled in (
@@ -154,12 +148,6 @@ def frame_batch(header: BatchHeader, packed: Buffer) -> bytes:
     return bytes(out)
 
 
-def empty_batch(header: BatchHeader) -> bytes:
-    """A batch that compaction emptied but must keep, for its offsets, producer and sequence."""
-    kept = header.attributes & _FLAGS
-    return frame_batch(replace(header, attributes=kept, base_timestamp=layout.NO_TIMESTAMP, count=0), b"")
-
-
 def decode_batch(
     data: Buffer, position: int = 0, *, stored_timestamps: bool = False, limit: int | None = None
 ) -> tuple[BatchHeader, list[Record]]:
@@ -169,7 +157,8 @@ def decode_batch(
     """
     view = memoryview(data).cast("B")
     header = read_header(view, position)
-    _check_crc(view, header)
+    if header.flaws & Flaw.CRC_MISMATCH:
+        raise crc_mismatch(view, header)
     wanted = Column.ALL | Column.STORED_TIMESTAMP if stored_timestamps else Column.ALL
     columns = Decoder(wanted, limit=limit).decode_one(view, header.to_table()[0])
     return header, to_records(columns)
@@ -196,7 +185,7 @@ def check_columns(columns: RecordColumns) -> None:
     """`check_records` for records in columns."""
     offsets, timestamps = columns.offset[: columns.rows], columns.timestamp[: columns.rows]
     if not columns.rows:
-        raise EncodingError("a batch without a record; only compaction leaves empty batches (empty_batch)")
+        raise EncodingError("a batch without a record; only compaction leaves empty batches")
     disorder = (offsets[1:] <= offsets[:-1]).nonzero()[0]
     if len(disorder):
         last, found = offsets[disorder[0] : disorder[0] + 2].tolist()
@@ -206,11 +195,6 @@ def check_columns(columns: RecordColumns) -> None:
         raise EncodingError(f"offset {offsets[row]}: timestamp {timestamps[row]}, expected -1 or more")
     if int(offsets[-1]) - int(offsets[0]) > INT32_MAX:
         raise EncodingError(f"offsets {offsets[0]} to {offsets[-1]}: a batch spans at most 2147483647")
-
-
-def _check_crc(view: memoryview, header: BatchHeader) -> None:
-    if header.flaws & Flaw.CRC_MISMATCH:
-        raise crc_mismatch(view, header)
 
 
 def _check_code(code: int, header: BatchHeader) -> None:

@@ -3,7 +3,7 @@
 This module has the keys, the markers that end transactions, and functions to build control batches. The messages of
 KRaft's control records are in `octavo.format.messages.control`, which is imported when first needed: every reader of
 transactions needs this module, but few need those messages. A control batch without a record is a marker that
-compaction has emptied (`octavo.format.batches.batch.empty_batch`).
+compaction has emptied.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from octavo.errors import EncodingError
-from octavo.format import sequence
 from octavo.format.record import TimestampType
 from octavo.kernels import layout
 from octavo.kernels.layout import BATCH, Flaw
@@ -60,15 +59,6 @@ class BatchHeader:
     @property
     def last_offset(self) -> int:
         return self.base_offset + self.last_offset_delta
-
-    @property
-    def next_offset(self) -> int:
-        """Where a reader continues; after compaction the last record may come before the batch's last offset."""
-        return self.last_offset + 1
-
-    @property
-    def last_sequence(self) -> int:
-        return sequence.last_sequence(self.base_sequence, self.last_offset_delta)
 
     @property
     def codec_id(self) -> int:

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.errors import EncodingError
 from octavo.format.entry_layout import EntryLayout, Integers, integer_column
-from octavo.format.indexes.index import SparseIndex, relative_offset, relative_offsets
+from octavo.format.indexes.index import SparseIndex, relative_offsets
 from octavo.kernels.integers import INT32_MAX
 
 ENTRY = EntryLayout(relative_offset="int32", position="int32")
@@ -66,10 +65,3 @@ def encode(offsets: Integers, positions: Integers, base_offset: int) -> bytes:
         relative_offset=relative_offsets(offsets, base_offset),
         position=integer_column("position", positions, 0, INT32_MAX),
     )
-
-
-def encode_entry(entry: OffsetPosition, base_offset: int) -> bytes:
-    """One entry's bytes, to append to a live index."""
-    if entry.position < 0:
-        raise EncodingError(f"position {entry.position} is negative")
-    return ENTRY.pack(relative_offset(entry.offset, base_offset), entry.position)

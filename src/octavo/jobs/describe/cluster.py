@@ -16,10 +16,9 @@ from octavo.jobs.describe.topics import TopicDescription, describe_topic
 from octavo.jobs.describe.transactions import OpenTransaction
 from octavo.jobs.source_configs import source_configs, source_metadata
 from octavo.scanner.findings import Note, ScanFindings
-from octavo.scanner.log_dirs import LogDirs, Place, open_log_dirs
+from octavo.scanner.log_dirs import Place, open_log_dirs
 from octavo.scanner.places.directory import Directory
 from octavo.scanner.places.selection import TopicSelection
-from octavo.storage.topics.topic_configs import TopicConfigs
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,8 @@ class DescribedCluster:
         self._findings.notes.extend(self._log_dirs.notes)
         self._findings.damage_count = len(self._log_dirs.unreadable())
         self._open: dict[TopicPartition, tuple[tuple[int, int], ...]] = {}
-        self._configs, self._metadata = _known_of(self._log_dirs)
+        roots = [directory.root.location for directory in self._log_dirs.directories]
+        self._configs, self._metadata = source_configs(roots), ClusterMetadata.of(source_metadata(roots))
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -86,15 +86,10 @@ class DescribedCluster:
         state = [
             files for partition, files in self._log_dirs.partitions.items() if partition.topic == transactions.TOPIC
         ]
-        found = transactions.open_transactions(last_states(committed_records(state, self._findings)), self._open)
+        opened = transactions.open_transactions(last_states(committed_records(state, self._findings)), self._open)
         if self._only is None:
-            return found
-        return [one for one in found if any(map(self._only.wants, (*one.partitions, *one.first_offsets)))]
-
-
-def _known_of(log_dirs: LogDirs) -> tuple[TopicConfigs, ClusterMetadata]:
-    roots = [directory.root.location for directory in log_dirs.directories]
-    return source_configs(roots), ClusterMetadata.of(source_metadata(roots))
+            return opened
+        return [txn for txn in opened if any(map(self._only.wants, (*txn.partitions, *txn.first_offsets)))]
 
 
 def _disk(directory: Directory) -> DiskDescription:

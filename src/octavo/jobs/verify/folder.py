@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from octavo.errors import CorruptionError, EncodingError
+from octavo.errors import EncodingError
 from octavo.format import kafka_uuid
 from octavo.format.names import (
     CLUSTER_METADATA_TOPIC,
@@ -25,7 +25,7 @@ from octavo.format.small_files.leader_epochs import EpochEntry
 from octavo.jobs.verify import epochs, producers
 from octavo.jobs.verify.finding import Finding, FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
-from octavo.jobs.verify.settle import settled
+from octavo.jobs.verify.small_file import check_small_file
 from octavo.scanner.partition.tail import WriterPatience
 from octavo.scanner.places.files import PartitionFiles, from_entries
 
@@ -34,7 +34,7 @@ _LEAVING = {
     FolderState.DELETE: "the folder will be deleted soon",
     FolderState.STRAY: "the folder is unknown to its cluster",
 }
-CLUSTER_METADATA_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+_METADATA_TOPIC_ID = kafka_uuid.to_text(kafka_uuid.METADATA_TOPIC_ID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +91,11 @@ class _FolderCheck:
         self._check_small(PARTITION_METADATA, self._check_metadata)
         self._check_small(LEADER_EPOCH_CHECKPOINT, self._check_epochs)
         if self._files.folder.topic == CLUSTER_METADATA_TOPIC:
-            self._check_small(QUORUM_STATE, self._check_quorum_state)
+            self._check_small(QUORUM_STATE, lambda content, _: quorum_state.decode(content))
         for offset in self._files.snapshots:
             path = self._files.snapshot_path(offset)
             check = partial(producers.check_entries, path, offset, offset == self._being_written())
-            settled(self._patience, path, check, self.findings)
+            check_small_file(self._patience, path, check, self.findings)
 
     def _being_written(self) -> int | None:
         """The offset of the snapshot that a crash may have interrupted; None if there was no crash."""
@@ -146,38 +146,24 @@ class _FolderCheck:
                 severity = Severity.INFO if is_leaving else Severity.PROBLEM
                 self.findings.add(path, None, FindingKind.MISSING_FILE, detail, severity)
 
-    def _check_small(self, name: str, check: Callable[[bytes, FindingCollector], None]) -> None:
+    def _check_small(self, name: str, check: Callable[[bytes, FindingCollector], object]) -> None:
         if name in self._files.others:
-            settled(self._patience, self._files.location.child(name), check, self.findings)
+            check_small_file(self._patience, self._files.location.child(name), check, self.findings)
 
     def _check_metadata(self, content: bytes, findings: FindingCollector) -> None:
         path = self._files.location.child(PARTITION_METADATA)
-        try:
-            metadata = partition_metadata.decode(content)
-        except CorruptionError as error:
-            findings.add_error(path, error)
-            return
+        metadata = partition_metadata.decode(content)
         if metadata.version == partition_metadata.VERSION:  # a later version may have more lines
             findings.check_form(path, content, partition_metadata.encode(metadata))
         self.topic_id = kafka_uuid.to_text(metadata.topic_id)
-        if self._files.folder.topic == CLUSTER_METADATA_TOPIC and self.topic_id != CLUSTER_METADATA_ID:
-            detail = f"topic id {self.topic_id}, expected {CLUSTER_METADATA_ID} of {CLUSTER_METADATA_TOPIC}"
+        if self._files.folder.topic == CLUSTER_METADATA_TOPIC and self.topic_id != _METADATA_TOPIC_ID:
+            detail = f"topic id {self.topic_id}, expected {_METADATA_TOPIC_ID} of {CLUSTER_METADATA_TOPIC}"
             findings.add(path, None, FindingKind.TOPIC_ID, detail)
 
     def _check_epochs(self, content: bytes, findings: FindingCollector) -> None:
         path = self._files.location.child(LEADER_EPOCH_CHECKPOINT)
-        try:
-            entries = leader_epochs.decode(content)
-        except CorruptionError as error:
-            findings.add_error(path, error)
-            return
+        entries = leader_epochs.decode(content)
         self.last_epoch = entries[-1] if entries else None
         if content:  # an empty file was never written to
             findings.check_form(path, content, leader_epochs.encode(entries))
         epochs.check_entries(path, entries, findings)
-
-    def _check_quorum_state(self, content: bytes, findings: FindingCollector) -> None:
-        try:
-            quorum_state.decode(content)
-        except CorruptionError as error:
-            findings.add_error(self._files.location.child(QUORUM_STATE), error)

@@ -27,7 +27,7 @@ from octavo.scanner.log_dirs import Place, distinct
 from octavo.scanner.partition.snapshot import effective_segments, relisted, retrying
 from octavo.scanner.partition.tail import WriterPatience
 from octavo.scanner.places.directory import Directory, Wanted, read_directory
-from octavo.scanner.places.files import ListedSegment, PartitionFiles
+from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.location import Location
 from octavo.scanner.places.wrong_place import check_log_dir
 
@@ -124,7 +124,8 @@ def _partition(files: PartitionFiles, patience: WriterPatience, marks: _Marks) -
     if is_leaving and not marks.is_given:
         return PartitionPlan(files, marks.is_clean, folder, [])
     segments = retrying(files, effective_segments)
-    bases = [segment.base_offset for segment in (segments if files.whole else _all_segments(files))]
+    listed = segments if files.whole else relisted(replace(files, whole=True)).segments
+    bases = [segment.base_offset for segment in listed]
     tasks = []
     for segment in segments:
         slot = bisect_right(bases, segment.base_offset)
@@ -134,10 +135,6 @@ def _partition(files: PartitionFiles, patience: WriterPatience, marks: _Marks) -
         view = SegmentView(files.location, segment, following, clean, era, marks.recovery_point, is_before_empty)
         tasks.append(SegmentTask(view, patience))
     return PartitionPlan(files, clean, folder, tasks)
-
-
-def _all_segments(files: PartitionFiles) -> tuple[ListedSegment, ...]:
-    return relisted(replace(files, whole=True)).segments
 
 
 def _is_there(location: Location) -> bool:

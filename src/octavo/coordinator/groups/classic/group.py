@@ -74,7 +74,7 @@ class ClassicGroup:
     def static_member_id(self, instance_id: str | None) -> str | None:
         if instance_id is None:
             return None
-        return next((one.member_id for one in self.members.values() if one.instance_id == instance_id), None)
+        return next((member.member_id for member in self.members.values() if member.instance_id == instance_id), None)
 
     @property
     def rebalance_timeout_ms(self) -> int:

@@ -30,7 +30,7 @@ def tombstone(group_id: str) -> Write:
 def group_of(group_id: str, row: Row) -> ClassicGroup:
     """The group in a record's value."""
     protocol: str | None = row["protocol"]
-    members = {one["memberId"]: _member(one, protocol or "") for one in row["members"]}
+    members = {member["memberId"]: _member(member, protocol or "") for member in row["members"]}
     group = ClassicGroup(
         group_id,
         ClassicState.STABLE if members else ClassicState.EMPTY,

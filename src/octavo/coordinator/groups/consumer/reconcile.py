@@ -81,7 +81,7 @@ def _towards_target(change: Transition, member: Member, owned: Owned) -> Member:
     group = change.group
     epoch = group.assignment_epoch
     wanted = change.view.topics.ids(group.topics_of(member))
-    target = {one for one in group.targets.get(member.member_id, ()) if one.topic_id in wanted}
+    target = {partition for partition in group.targets.get(member.member_id, ()) if partition.topic_id in wanted}
     kept = {partition: since for partition, since in member.assigned.items() if partition in target}
     revoking = {partition: since for partition, since in member.assigned.items() if partition not in target}
     if revoking and owned.has_any(revoking):

@@ -32,7 +32,7 @@ def assign(change: Transition) -> None:
         for member in members
     }
     for member_id, assigned in assignor(subscriptions, partitions, current).items():
-        target = frozenset(TopicIdPartition(topics.by_name[one.topic].topic_id, one.partition) for one in assigned)
+        target = frozenset(TopicIdPartition(topics.by_name[topic].topic_id, partition) for topic, partition in assigned)
         if target != group.targets.get(member_id):
             change.write(records.target_write(group.group_id, member_id, target))
     change.write(records.target_metadata_write(group.group_id, group.epoch, change.view.now.time_ms))

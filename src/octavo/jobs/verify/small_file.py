@@ -1,21 +1,25 @@
-"""Checks small files, and keeps the findings only if the files stay unchanged."""
+"""Checks a small file, which a broker may be about to replace."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from octavo.errors import CorruptionError
 from octavo.jobs.verify.finding import FindingCollector
 from octavo.scanner.partition.tail import LOOKS, WriterPatience
 from octavo.scanner.places.location import Location
 
 
-def settled(
+def check_small_file(
     patience: WriterPatience,
     location: Location,
-    check: Callable[[bytes, FindingCollector], None],
+    check: Callable[[bytes, FindingCollector], object],
     findings: FindingCollector,
 ) -> None:
-    """Check a small file; findings are kept only if it stays unchanged. A deleted file is not a finding."""
+    """Add the findings of `check`, or the CorruptionError that it raises, if the file stays unchanged.
+
+    A deleted file is not a finding.
+    """
     previous: bytes | None = None
     for _ in range(LOOKS):
         found = FindingCollector()
@@ -26,7 +30,10 @@ def settled(
         except OSError as error:
             findings.add_failure(location, error)
             return
-        check(content, found)
+        try:
+            check(content, found)
+        except CorruptionError as error:
+            found.add_error(location, error)
         if not found.has_problem() or (content == previous) or not patience.is_recent(entry):
             break
         previous = content
