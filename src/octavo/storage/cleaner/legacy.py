@@ -53,7 +53,9 @@ class LegacyFilter:
 
     offset_table: OffsetTable
     delete_horizon_ms: int
-    counts: tuple[int, int, int] = (0, 0, 0)  # records read, kept, without a key
+    counts: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(3, np.int64)
+    )  # records read, kept, without a key
     _decoder: Decoder = field(default_factory=lambda: Decoder(_COLUMNS))
 
     def filter(
@@ -117,8 +119,7 @@ class LegacyFilter:
         has_key, is_tombstone = ~_is_null(columns.key, rows), _is_null(columns.value, rows)
         beyond = offsets > self.offset_table.latest_offset
         kept = np.flatnonzero(beyond | (has_key & (offsets >= found) & (keeps_tombstones | ~is_tombstone)))
-        read, stayed, keyless = self.counts
-        self.counts = read + rows, stayed + len(kept), keyless + int(np.count_nonzero(~has_key & ~beyond))
+        self.counts += [rows, len(kept), int(np.count_nonzero(~has_key & ~beyond))]
         return kept
 
 
