@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from octavo.errors import CorruptionError, EncodingError, KafkaStorageError, LogDirError, LogDirLockedError
 from octavo.format.java.text import shortened
@@ -30,6 +31,9 @@ from octavo.storage.files.small_file import replace_file
 from octavo.system.filesystem import FileSystem, LocalFileSystem, Lock, is_disk_failure
 from octavo.system.forks import FORKED
 from octavo.system.os_errors import described
+
+if TYPE_CHECKING:
+    from octavo.format.messages.records import MetadataRecord
 
 NO_BROKER_EPOCH = -1
 _ONLY_READ = "or use what only reads (octavo.scan; the commands cat, topics, verify; broker --read-only) or --dry-run"
@@ -90,6 +94,7 @@ class LogRoot:
         self.is_missing = False  # it will be created with the first topic
         self._meta: MetaProperties | None = None  # of meta.properties; without it, it is created with the first topic
         self.is_cordoned = False  # it gets no new partitions
+        self.metadata_users: list[MetadataRecord] = []  # users, ACLs and quotas in the cluster's metadata
         self.clean = False
         self.partitions: set[TopicPartition] = set()  # every partition with a folder, opened or not
         self.folders: list[PartitionFolder] = []  # when they were last listed
