@@ -114,4 +114,5 @@ class Cleaner:
             candidate.root.checkpoints.write_cleaner_offset(candidate.topic_partition, end_offset)
         except OctavoError as failure:
             return Outcome(candidate, error=failure)
-        return Outcome(candidate, Cleaned(end_offset, mapped.result.is_full, mapped.result.keys, groups))
+        is_full = end_offset < plan.first_uncleanable_offset
+        return Outcome(candidate, Cleaned(end_offset, is_full, mapped.result.keys, groups))

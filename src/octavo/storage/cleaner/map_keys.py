@@ -46,7 +46,6 @@ class MappedLog:
     """The result of mapping the keys: how far the log will be clean, and the groups to clean."""
 
     end_offset: int  # the first dirty offset of the next cleaning
-    is_full: bool  # the map was full before the end of the cleanable part: another cleaning continues from there
     keys: int
     groups: tuple[GroupTask, ...]
 
@@ -72,7 +71,7 @@ def map_keys(plan: CleanPlan, filesystem: FileSystem | None = None, on_bytes: On
         GroupTask(plan, group, begun, offset_map)
         for group, begun in zip(groups, _begun(plan, groups, events, filesystem), strict=True)
     )
-    return MappedLog(end_offset, end_offset < end, offset_map.table.size, tasks)
+    return MappedLog(end_offset, offset_map.table.size, tasks)
 
 
 def group_segments(
