@@ -17,10 +17,11 @@ from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.decoder import TARGET_BYTES
 from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.problems import problem_of
+from octavo.format.batches.walker import walk
 from octavo.format.compression import Scratch, compress
 from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, MAX_RECORD_GROWTH, Code, Kind
 from octavo.kernels.offset_table import FILTER_STATE, Fate, FilterRun, OffsetTable
-from octavo.storage.cleaner.legacy import LegacyFilter, Survivors
+from octavo.storage.cleaner.legacy import LegacyFilter
 from octavo.storage.cleaner.unpack import unpack
 
 
@@ -42,8 +43,11 @@ class ChunkFilter:
         self._scratch = Scratch()
         self._legacy = LegacyFilter(offset_table, delete_horizon_ms)
 
-    def filter(self, chunk: Chunk, verdicts: NDArray[np.uint8], *, keeps_legacy_tombstones: bool) -> Survivors:
-        """What remains of a chunk after these verdicts on its batches; valid until the next chunk."""
+    def filter(
+        self, chunk: Chunk, verdicts: NDArray[np.uint8], *, keeps_legacy_tombstones: bool
+    ) -> tuple[memoryview, NDArray[np.void]]:
+        """What remains of a chunk after these verdicts on its batches: its bytes and its table, valid until the next
+        chunk."""
         table, first = chunk.table, 0
         _empty(self._run)
         while first < len(table):
@@ -55,10 +59,11 @@ class ChunkFilter:
             else:
                 end = end if kind == Kind.MESSAGE else first + 1
                 messages = table[first:end], verdicts[first:end]
-                self._add(self._legacy.filter(chunk.data, *messages, keeps_legacy_tombstones))
+                built = self._legacy.filter(chunk.data, *messages, keeps_legacy_tombstones)
+                self._add(built, walk(built, check_crc=False).table)
             first = end
         run = self._run
-        return Survivors(run.out[: run.end_position].data, run.survivors())
+        return run.out[: run.end_position].data, run.survivors()
 
     @property
     def counts(self) -> FilterCounts:
@@ -99,18 +104,18 @@ class ChunkFilter:
                 header = BatchHeader.from_row(batch[0])
                 data = memoryview(frame_batch(header, compress(header.codec_id, data[BATCH_OVERHEAD:])))
             batch["position"], batch["size"] = 0, len(data)
-            self._add(Survivors(data, batch))
+            self._add(data, batch)
         return unpacked.end
 
-    def _add(self, built: Survivors) -> None:
+    def _add(self, data: bytes | memoryview, table: NDArray[np.void]) -> None:
         """Append batches that were built elsewhere."""
-        run, at, end = self._run, self._run.end_position, self._run.batches + len(built.table)
-        _grow(run, at + len(built.data), end)
-        run.out[at : at + len(built.data)] = built.data
+        run, at, end = self._run, self._run.end_position, self._run.batches + len(table)
+        _grow(run, at + len(data), end)
+        run.out[at : at + len(data)] = memoryview(data)
         rows = run.table[run.batches : end]
-        rows[:] = built.table
+        rows[:] = table
         rows["position"] += at
-        run.state[FILTER_STATE.index("end_position")] += len(built.data)
+        run.state[FILTER_STATE.index("end_position")] += len(data)
         run.state[FILTER_STATE.index("batches")] = end
 
 
