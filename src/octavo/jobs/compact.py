@@ -72,16 +72,27 @@ class Compaction:
 
     def __init__(self, request: CompactRequest, logs: LogManager) -> None:
         self._request = request
-        self._logs = logs
-        self._now_ms = logs.environment.clock.time_ms()
+        self._filesystem = logs.environment.filesystem
+        self._now_ms = now_ms = logs.environment.clock.time_ms()
         self._limits = MapLimits.of(logs.broker_config, secrets.token_bytes(16), request.key_hash)
         if request.roll:
             for topic in logs.topics:
                 if "compact" in logs.config(topic).cleanup_policy:
                     logs.roll(topic)
-        explained = [(candidate, self._explain(candidate)) for candidate in self._candidates()]
-        self._explained = [each for each in explained if request.topics or each[1].is_compacted]
-        self._due = [candidate for candidate, why in self._explained if self._is_due(candidate, why)]
+        self._explained: list[tuple[Candidate, Explanation]] = []
+        self._due: list[Candidate] = []
+        roots = {root.path: (root, root.checkpoints.cleaner_offsets()) for root in logs.roots if root.is_live}
+        for topic_partition in sorted(logs.logs):
+            log = logs.log(*topic_partition)
+            root, checkpoints = roots[log.folder.parent]
+            candidate = Candidate.of(topic_partition, log, root, checkpoints.get(topic_partition), now_ms)
+            opened = open_transaction(log, now_ms)
+            why = explain(candidate.dirty, candidate.cleanable, log.config, opened, now_ms)
+            if request.topics or why.is_compacted:
+                self._explained.append((candidate, why))
+            has_something = candidate.cleanable.first_uncleanable_offset > log.segments.first.base_offset
+            if why.is_eligible or (request.force and why.is_compacted and has_something):
+                self._due.append(candidate)
 
     @property
     def size(self) -> int:
@@ -90,27 +101,9 @@ class Compaction:
 
     def rows(self, runner: Runner, progress: Progress | None = None) -> Iterator[CompactedPartition]:
         """Clean what is due; yields every partition that the request covers, in order."""
-        filesystem = self._logs.environment.filesystem
-        cleaner = Cleaner(runner, filesystem, self._limits, self._now_ms, progress=progress)
+        cleaner = Cleaner(runner, self._filesystem, self._limits, self._now_ms, progress=progress)
         outcomes, due = cleaner.clean(self._due), {candidate.topic_partition for candidate in self._due}
         for candidate, explanation in self._explained:
             outcome = next(outcomes) if candidate.topic_partition in due else None
             cleaned, error = (None, None) if outcome is None else (outcome.result, outcome.error)
             yield CompactedPartition(candidate.topic_partition, explanation, cleaned, error, self._request.dry_run)
-
-    def _candidates(self) -> Iterator[Candidate]:
-        """All open partitions, in order."""
-        roots = {root.path: (root, root.checkpoints.cleaner_offsets()) for root in self._logs.roots if root.is_live}
-        for topic_partition in sorted(self._logs.logs):
-            log = self._logs.log(*topic_partition)
-            root, checkpoints = roots[log.folder.parent]
-            yield Candidate.of(topic_partition, log, root, checkpoints.get(topic_partition), self._now_ms)
-
-    def _explain(self, candidate: Candidate) -> Explanation:
-        opened = open_transaction(candidate.log, self._now_ms)
-        return explain(candidate.dirty, candidate.cleanable, candidate.log.config, opened, self._now_ms)
-
-    def _is_due(self, candidate: Candidate, explanation: Explanation) -> bool:
-        has_something = candidate.cleanable.first_uncleanable_offset > candidate.log.segments.first.base_offset
-        is_forced = self._request.force and explanation.is_compacted and has_something
-        return explanation.is_eligible or is_forced

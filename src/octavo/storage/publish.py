@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from octavo.errors import LogDirLockedError
+from octavo.format.names import TopicPartition
 from octavo.storage.directory.log_root import Only
 from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager
-from octavo.storage.staging.commit import CommitRequest, OnStep, commit
+from octavo.storage.staging.commit import CommitRequest, OnStep, commit, no_step
 from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.staging.sweep import SWEEP_INTERVAL_MS, all_folders, sweep_dead, sweep_writer
 from octavo.system.filesystem import LocalFileSystem
@@ -34,7 +35,9 @@ class Publisher:
         touched = {part.topic_partition for part in request.staged}
         to_be_made = {part.topic for part in request.staged if part.partitions is not None}
         with self.own([*touched, *to_be_made]) as log_dir:
-            return self._publish(log_dir, request, on_step)
+            is_new = commit(log_dir.commits, request, on_step or no_step)
+            self._sweep(log_dir, request.writer, touched)
+            return is_new
 
     @contextmanager
     def own(self, only: Only) -> Iterator[LogManager]:
@@ -63,30 +66,24 @@ class Publisher:
 
     def _open(self, only: Only | None) -> LogManager:
         """Open the directories as soon as they are free: other writers hold them for one commit at a time."""
-        for _ in range(int(self.lock_timeout_seconds / LOCK_RETRY_SECONDS)):
+        retries = int(self.lock_timeout_seconds / LOCK_RETRY_SECONDS)
+        while True:
+            environment = None if self.environment is None else self.environment()
             try:
-                return self._log_dir(only)
+                return LogManager(self.roots, only=only, create=True, background=False, environment=environment)
             except LogDirLockedError:
-                self.pause(LOCK_RETRY_SECONDS)
-        return self._log_dir(only)
+                if not retries:
+                    raise
+            self.pause(LOCK_RETRY_SECONDS)
+            retries -= 1
 
-    def _log_dir(self, only: Only | None) -> LogManager:
-        environment = None if self.environment is None else self.environment()
-        return LogManager(self.roots, only=only, create=True, background=False, environment=environment)
-
-    def _publish(self, log_dir: LogManager, request: CommitRequest, on_step: OnStep | None) -> bool:
-        on_steps = [] if on_step is None else [on_step]
-        is_new = commit(log_dir.commits, request, *on_steps)
-        self._sweep(log_dir, request)
-        return is_new
-
-    def _sweep(self, log_dir: LogManager, request: CommitRequest) -> None:
+    def _sweep(self, log_dir: LogManager, writer: str, touched: set[TopicPartition]) -> None:
         filesystem, now_ms = log_dir.environment.filesystem, log_dir.environment.clock.time_ms()
         if now_ms - log_dir.commits.ledger.swept_ms >= SWEEP_INTERVAL_MS:
-            sweep_writer(filesystem, all_folders(filesystem, self.roots), request.writer)
+            sweep_writer(filesystem, all_folders(filesystem, self.roots), writer)
             sweep_dead(filesystem, self.roots, now_ms)
             log_dir.commits.ledger.note_sweep(now_ms)
         else:
-            touched = sorted({part.topic_partition for part in request.staged} & log_dir.logs.keys())
-            folders = [*self.roots, *(log_dir.logs[topic_partition].folder for topic_partition in touched)]
-            sweep_writer(filesystem, folders, request.writer)
+            there = sorted(touched & log_dir.logs.keys())
+            folders = [*self.roots, *(log_dir.logs[topic_partition].folder for topic_partition in there)]
+            sweep_writer(filesystem, folders, writer)

@@ -281,4 +281,4 @@ def test_threads_share_the_memory() -> None:
     # C10
     config = BrokerConfig.of({"log.cleaner.threads": 2})
     assert MapLimits.of(config, bytes(16)).memory_bytes == 64 << 20
-    assert MapLimits.of(BrokerConfig.of({}), bytes(16)).capacity == 5033164
+    assert MapLimits.of(BrokerConfig.of({}), bytes(16)).table(0, 0).capacity == 5033164

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.config import LogConfig
-from octavo.storage.cleaner.group import group_segments
+from octavo.storage.cleaner.map_keys import group_segments
 from octavo.storage.rewriting.source import SourceSegment
 
 

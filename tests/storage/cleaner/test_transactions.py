@@ -7,7 +7,7 @@ import pickle
 
 from octavo.format.batches.control import ControlType
 from octavo.format.indexes.txn_index import AbortedTxn
-from octavo.storage.cleaner.transactions import CleanedTransactions, SegmentTxnIndex, collect_aborted
+from octavo.storage.cleaner.transactions import CleanedTransactions, collect_aborted
 
 ABORT, COMMIT = ControlType.ABORT, ControlType.COMMIT
 ABORTED = AbortedTxn(producer_id=7, first_offset=10, last_offset=20, last_stable_offset=21)
@@ -62,7 +62,7 @@ def test_the_state_can_go_on_elsewhere() -> None:
 
 def test_transactions_are_collected_from_a_segment_on() -> None:
     other = AbortedTxn(8, 150, 160, 161)
-    indexes = [SegmentTxnIndex(0, [ABORTED]), SegmentTxnIndex(100, [other])]
+    indexes = {0: [ABORTED], 100: [other]}
     assert collect_aborted(indexes, 0, 0, 1000) == [ABORTED, other]
     assert collect_aborted(indexes, 100, 0, 1000) == [other]
     assert collect_aborted(indexes, 0, 0, 21) == [ABORTED]

@@ -12,12 +12,13 @@ from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.decoder import TARGET_BYTES, Decoder
 from octavo.format.batches.problems import problem_of
+from octavo.format.compression import Scratch
 from octavo.kernels.layout import CODEC_MASK, CONTROL, Code, Column, Kind
 from octavo.kernels.offset_table import OffsetTable
 from octavo.storage.cleaner.offset_map import OffsetMap
 from octavo.storage.cleaner.plan import CleanPlan
 from octavo.storage.cleaner.transactions import CleanedTransactions, discardable, transaction_events
-from octavo.storage.cleaner.unpack import Unpacker
+from octavo.storage.cleaner.unpack import unpack
 from octavo.storage.rewriting.source import OnBytes, located, view_chunks
 from octavo.system.filesystem import FileSystem
 
@@ -34,11 +35,9 @@ def build_map(
     dirty offset.
     """
     segments, first_dirty_offset = plan.dirty, plan.first_dirty_offset
-    offset_table = plan.limits.table()
-    offset_table.latest_offset = -1 if segments else first_dirty_offset - 1
     end_offset = segments[-1].end_offset if segments else first_dirty_offset
-    if end_offset - first_dirty_offset <= plan.limits.most_marks:
-        offset_table.mark_offsets(first_dirty_offset, end_offset)
+    offset_table = plan.limits.table(first_dirty_offset, end_offset)
+    offset_table.latest_offset = -1 if segments else first_dirty_offset - 1
     events = _Mapper(offset_table, transactions, first_dirty_offset).fill(plan, filesystem, on_bytes)
     kernels.settle_marks(offset_table)
     return OffsetMap(offset_table), events
@@ -51,7 +50,7 @@ class _Mapper:
     offset_table: OffsetTable
     transactions: CleanedTransactions
     first_dirty_offset: int
-    _unpacker: Unpacker = field(default_factory=Unpacker)
+    _scratch: Scratch = field(default_factory=Scratch)
     _decoder: Decoder = field(default_factory=lambda: Decoder(Column.OFFSET | Column.KEY))
 
     def fill(self, plan: CleanPlan, filesystem: FileSystem, on_bytes: OnBytes) -> Events:
@@ -82,7 +81,11 @@ class _Mapper:
             if kind == Kind.PLAIN:
                 fits = self._batches(chunk.data, table[first:end], skipped[first:end])
             elif kind == Kind.PACKED:
-                end, fits = self._packed(chunk.data, table[first:end], skipped[first:end], first)
+                unpacked = unpack(chunk.data, table[first:end], skipped[first:end] != 0, self._scratch)
+                end = first + unpacked.end
+                fits = self._batches(
+                    unpacked.data, table[first:end], skipped[first:end], unpacked.starts, unpacked.ends
+                )
             elif kind == Kind.MESSAGE:
                 fits = self._messages(chunk.data, table[first:end])
             else:
@@ -91,29 +94,18 @@ class _Mapper:
             first = end
         return fits
 
-    def _batches(self, data: memoryview, table: NDArray[np.void], skipped: NDArray[np.uint8]) -> bool:
-        code, _, position, found = kernels.map_batches(self.offset_table, data, table, skipped, self.first_dirty_offset)
-        if code not in (Code.DONE, Code.FULL):
-            raise problem_of(code, position, found)
-        return code == Code.DONE
-
-    def _packed(
-        self, data: memoryview, table: NDArray[np.void], skipped: NDArray[np.uint8], first: int
-    ) -> tuple[int, bool]:
-        unpacked = self._unpacker.unpack(data, table, skipped != 0)
-        rows = slice(0, unpacked.end)
+    def _batches(
+        self, data: memoryview, table: NDArray[np.void], skipped: NDArray[np.uint8], *bounds: NDArray[np.int64]
+    ) -> bool:
+        """Add batches; `bounds` are the starts and ends of their records if these were decompressed."""
         code, row, position, found = kernels.map_batches(
-            self.offset_table,
-            unpacked.data,
-            table[rows],
-            skipped[rows],
-            self.first_dirty_offset,
-            unpacked.starts,
-            unpacked.ends,
+            self.offset_table, data, table, skipped, self.first_dirty_offset, *bounds
         )
-        if code not in (Code.DONE, Code.FULL):
-            raise problem_of(code, position - int(unpacked.starts[row]), found, int(table[row]["position"]))
-        return first + unpacked.end, code == Code.DONE
+        if code in (Code.DONE, Code.FULL):
+            return code == Code.DONE
+        if bounds:
+            raise problem_of(code, position - int(bounds[0][row]), found, int(table[row]["position"]))
+        raise problem_of(code, position, found)
 
     def _messages(self, data: memoryview, table: NDArray[np.void]) -> bool:
         """Add uncompressed messages. Each counts as a batch, so a full map ends after the last one that fitted."""

@@ -51,22 +51,19 @@ class Cleaner:
     progress: Progress | None = None
 
     def clean(self, candidates: Sequence[Candidate]) -> Iterator[Outcome[Candidate, Cleaned]]:
-        """Clean logs of one `LogManager`, and yield the outcome of each, in order. A log that fails stays unchanged."""
-        for wave in self._waves(candidates):
-            yield from self._clean_wave(wave)
+        """Clean logs of one `LogManager`, and yield the outcome of each, in order. A log that fails stays unchanged.
 
-    def _waves(self, candidates: Sequence[Candidate]) -> Iterator[list[Candidate]]:
-        """Group the logs so that the maps of a wave fit into one map's memory; a map is about as large as its keys."""
+        The maps of a wave of logs fit into one map's memory; a map is about as large as its keys.
+        """
         wave: list[Candidate] = []
         size = 0
         for candidate in candidates:
-            if wave and size + candidate.cleanable.cleanable_bytes > self.limits.memory_bytes:
-                yield wave
+            if size + candidate.cleanable.cleanable_bytes > self.limits.memory_bytes:
+                yield from self._clean_wave(wave)
                 wave, size = [], 0
             wave.append(candidate)
             size += candidate.cleanable.cleanable_bytes
-        if wave:
-            yield wave
+        yield from self._clean_wave(wave)
 
     def _clean_wave(self, wave: Sequence[Candidate]) -> Iterator[Outcome[Candidate, Cleaned]]:
         is_here = self.runner.shares_memory
@@ -117,4 +114,5 @@ class Cleaner:
             candidate.root.checkpoints.write_cleaner_offset(candidate.topic_partition, end_offset)
         except OctavoError as failure:
             return Outcome(candidate, error=failure)
-        return Outcome(candidate, Cleaned(end_offset, mapped.result.is_full, mapped.result.keys, groups))
+        is_full = end_offset < plan.first_uncleanable_offset
+        return Outcome(candidate, Cleaned(end_offset, is_full, mapped.result.keys, groups))

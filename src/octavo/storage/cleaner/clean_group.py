@@ -9,7 +9,7 @@ from octavo.format.batches.batch_summary import last_offsets
 from octavo.storage.cleaner.filter import ChunkFilter, FilterCounts
 from octavo.storage.cleaner.map_keys import GroupTask, aborted_in, ignore_bytes
 from octavo.storage.cleaner.verdicts import BatchJudge
-from octavo.storage.rewriting.cleaned_segments import finish_cleaned, open_cleaned, remove_cleaned
+from octavo.storage.rewriting.cleaned_segments import create_cleaned, finish_cleaned, remove_cleaned
 from octavo.storage.rewriting.source import OnBytes, SourceSegment, located, read_chunks
 from octavo.storage.segment.segment import Segment
 from octavo.system.filesystem import FileSystem, LocalFileSystem
@@ -39,18 +39,15 @@ def clean_group(
     old segment, by which tombstones of magic 0 and 1 are judged. Any error removes the files again.
     """
     filesystem, plan = filesystem or LocalFileSystem(), task.plan
-    base_offset = task.base_offset
-    remove_cleaned(filesystem, plan.folder, [base_offset])
-    new = open_cleaned(filesystem, plan.folder, base_offset, plan.config, create=True)
+    new = create_cleaned(filesystem, plan.folder, task.base_offset, plan.config)
     try:
         counts = _fill(new, task, filesystem, on_bytes)
         finish_cleaned(new, filesystem, task.segments[-1].mtime_ms)
     except BaseException:
         new.files.release()
-        remove_cleaned(filesystem, plan.folder, [base_offset])
+        remove_cleaned(filesystem, plan.folder, [task.base_offset])
         raise
-    new.files.release()
-    return CleanedGroup(base_offset, task.segments, new.size, counts)
+    return CleanedGroup(task.base_offset, task.segments, new.size, counts)
 
 
 def _fill(new: Segment, task: GroupTask, filesystem: FileSystem, on_bytes: OnBytes) -> FilterCounts:
@@ -59,12 +56,12 @@ def _fill(new: Segment, task: GroupTask, filesystem: FileSystem, on_bytes: OnByt
     chunks = ChunkFilter(task.offset_map.table, plan.now_ms, plan.delete_horizon_ms)
     for place, segment in enumerate(task.segments):
         transactions.add_aborted(aborted_in(plan, task.segments, place, filesystem))
-        chunks.keeps_legacy_tombstones = segment.mtime_ms > plan.legacy_horizon_ms
-        path = segment.path(plan.folder)
+        path, keeps_old = segment.path(plan.folder), segment.mtime_ms > plan.legacy_horizon_ms
         for chunk in read_chunks(filesystem, path, segment.size, check_crc=True):
             on_bytes(chunk.stop_position - chunk.file_position)
             with located(path, chunk):
-                data, table = chunks.filter(chunk, judge.verdicts(chunk.data, chunk.table))
+                verdicts = judge.verdicts(chunk.data, chunk.table)
+                data, table = chunks.filter(chunk, verdicts, keeps_legacy_tombstones=keeps_old)
             if len(table):
                 new.append(int(last_offsets(table[-1:])[0]), data, table)
                 on_bytes(len(data))

@@ -51,18 +51,14 @@ def explain(
     """Explain what follows from these values, without looking at the log."""
     is_compacted = "compact" in config.cleanup_policy
     is_eligible = is_compacted and cleanable.is_eligible(config)
-    verdict = _verdict(cleanable, config) if is_compacted else _not_compacted(config)
     opened = opened if cleanable.hold is Hold.LAST_STABLE_OFFSET else None
-    return Explanation(
-        cleanable, is_compacted, is_eligible, verdict, _hold(log, cleanable, config, opened, now_ms), opened
-    )
-
-
-def _not_compacted(config: LogConfig) -> str:
-    return f"cleanup.policy is {','.join(config.cleanup_policy) or 'empty'}, without compact"
+    hold = _hold(log, cleanable, config, opened, now_ms)
+    return Explanation(cleanable, is_compacted, is_eligible, _verdict(cleanable, config), hold, opened)
 
 
 def _verdict(cleanable: CleanableRange, config: LogConfig) -> str:
+    if "compact" not in config.cleanup_policy:
+        return f"cleanup.policy is {','.join(config.cleanup_policy) or 'empty'}, without compact"
     least = config.min_cleanable_dirty_ratio
     ratio = f"{cleanable.cleanable_bytes} of {cleanable.total_bytes} bytes are dirty, a ratio of {cleanable.ratio:.3f}"
     if not cleanable.total_bytes:

@@ -6,7 +6,6 @@ the rule in plain Python (`_judge`). `LegacyFilter` decides this for magic 0 and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +17,12 @@ from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.decoder import TARGET_BYTES
 from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.problems import problem_of
-from octavo.format.compression import compress
+from octavo.format.batches.walker import walk
+from octavo.format.compression import Scratch, compress
 from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, MAX_RECORD_GROWTH, Code, Kind
 from octavo.kernels.offset_table import FILTER_STATE, Fate, FilterRun, OffsetTable
-from octavo.storage.cleaner.legacy import LegacyFilter, Survivors
-from octavo.storage.cleaner.unpack import Unpacker
+from octavo.storage.cleaner.legacy import LegacyFilter
+from octavo.storage.cleaner.unpack import unpack
 
 
 class FilterCounts(NamedTuple):
@@ -33,26 +33,21 @@ class FilterCounts(NamedTuple):
     records_without_key: int
 
 
-@dataclass(slots=True)
 class ChunkFilter:
     """Filters the chunks of one cleaning with one map. Reuses its buffers; not thread-safe."""
 
-    offset_table: OffsetTable
-    now_ms: int
-    delete_horizon_ms: int
-    keeps_legacy_tombstones: bool = True  # in the segment being read
-    _run: FilterRun = field(init=False)
-    _rebuilt: FilterRun = field(init=False)  # records of compressed batches, not yet compressed again
-    _unpacker: Unpacker = field(default_factory=Unpacker)
-    _legacy: LegacyFilter = field(init=False)
+    def __init__(self, offset_table: OffsetTable, now_ms: int, delete_horizon_ms: int) -> None:
+        self.offset_table = offset_table
+        self._run = FilterRun.of(now_ms, delete_horizon_ms)
+        self._rebuilt = FilterRun.of(now_ms, delete_horizon_ms)  # compressed batches, before they are compressed again
+        self._scratch = Scratch()
+        self._legacy = LegacyFilter(offset_table, delete_horizon_ms)
 
-    def __post_init__(self) -> None:
-        self._run = FilterRun.of(self.now_ms, self.delete_horizon_ms)
-        self._rebuilt = FilterRun.of(self.now_ms, self.delete_horizon_ms)
-        self._legacy = LegacyFilter(self.offset_table, self.delete_horizon_ms)
-
-    def filter(self, chunk: Chunk, verdicts: NDArray[np.uint8]) -> Survivors:
-        """What remains of a chunk after these verdicts on its batches; valid until the next chunk."""
+    def filter(
+        self, chunk: Chunk, verdicts: NDArray[np.uint8], *, keeps_legacy_tombstones: bool
+    ) -> tuple[memoryview, NDArray[np.void]]:
+        """What remains of a chunk after these verdicts on its batches: its bytes and its table, valid until the next
+        chunk."""
         table, first = chunk.table, 0
         _empty(self._run)
         while first < len(table):
@@ -63,19 +58,18 @@ class ChunkFilter:
                 end = first + self._packed(chunk.data, table[first:end], verdicts[first:end])
             else:
                 end = end if kind == Kind.MESSAGE else first + 1
-                keeps = self.keeps_legacy_tombstones
-                self._add(self._legacy.filter(chunk.data, table[first:end], verdicts[first:end], keeps))
+                messages = table[first:end], verdicts[first:end]
+                built = self._legacy.filter(chunk.data, *messages, keeps_legacy_tombstones)
+                self._add(built, walk(built, check_crc=False).table)
             first = end
         run = self._run
-        return Survivors(run.out[: run.end_position].data, run.survivors())
+        return run.out[: run.end_position].data, run.survivors()
 
     @property
     def counts(self) -> FilterCounts:
-        names = FilterCounts._fields
-        numbers = [int(run.state[FILTER_STATE.index(name)]) for run in (self._run, self._rebuilt) for name in names]
-        both = FilterCounts(*map(sum, zip(numbers[: len(names)], numbers[len(names) :], strict=True)))
-        legacy = self._legacy.counts
-        return FilterCounts(*map(sum, zip(both, legacy, strict=True)))
+        slots = [FILTER_STATE.index(name) for name in FilterCounts._fields]
+        both = self._run.state[slots] + self._rebuilt.state[slots]
+        return FilterCounts(*(both + self._legacy.counts).tolist())
 
     def _plain(self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> None:
         _make_room(self._run, table, int(table["size"].sum(dtype=np.int64)))
@@ -91,7 +85,7 @@ class ChunkFilter:
         """
         foreseen = np.empty(len(table), np.int8)
         kernels.foresee_fates(self.offset_table, table, verdicts, foreseen)
-        unpacked = self._unpacker.unpack(data, table, foreseen >= 0)
+        unpacked = unpack(data, table, foreseen >= 0, self._scratch)
         table, verdicts = table[: unpacked.end], verdicts[: unpacked.end]
         run, fates = self._rebuilt, np.empty(unpacked.end, np.uint8)
         _empty(run)
@@ -110,18 +104,18 @@ class ChunkFilter:
                 header = BatchHeader.from_row(batch[0])
                 data = memoryview(frame_batch(header, compress(header.codec_id, data[BATCH_OVERHEAD:])))
             batch["position"], batch["size"] = 0, len(data)
-            self._add(Survivors(data, batch))
+            self._add(data, batch)
         return unpacked.end
 
-    def _add(self, built: Survivors) -> None:
+    def _add(self, data: bytes | memoryview, table: NDArray[np.void]) -> None:
         """Append batches that were built elsewhere."""
-        run, at, end = self._run, self._run.end_position, self._run.batches + len(built.table)
-        _grow(run, at + len(built.data), end)
-        run.out[at : at + len(built.data)] = built.data
+        run, at, end = self._run, self._run.end_position, self._run.batches + len(table)
+        _grow(run, at + len(data), end)
+        run.out[at : at + len(data)] = memoryview(data)
         rows = run.table[run.batches : end]
-        rows[:] = built.table
+        rows[:] = table
         rows["position"] += at
-        run.state[FILTER_STATE.index("end_position")] += len(built.data)
+        run.state[FILTER_STATE.index("end_position")] += len(data)
         run.state[FILTER_STATE.index("batches")] = end
 
 

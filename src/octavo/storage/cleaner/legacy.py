@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,6 @@ from octavo import kernels
 from octavo.errors import OctavoError
 from octavo.format.batches.batch import BatchTraits, build_columns
 from octavo.format.batches.decoder import Decoder
-from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.layout import (
@@ -40,26 +38,21 @@ _NO_ORIGIN = {
 }
 
 
-class Survivors(NamedTuple):
-    """v2 batches, one directly after the other."""
-
-    data: memoryview
-    table: NDArray[np.void]
-
-
 @dataclass(slots=True)
 class LegacyFilter:
     """Filters messages with one map. Not thread-safe."""
 
     offset_table: OffsetTable
     delete_horizon_ms: int
-    counts: tuple[int, int, int] = (0, 0, 0)  # records read, kept, without a key
+    counts: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(3, np.int64)
+    )  # records read, kept, without a key
     _decoder: Decoder = field(default_factory=lambda: Decoder(_COLUMNS))
 
     def filter(
         self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8], keeps_tombstones: bool
-    ) -> Survivors:
-        """What remains: one batch per uncompressed message, or one batch for a compressed message."""
+    ) -> bytes:
+        """What remains, as v2: one batch per uncompressed message, or one batch for a compressed message."""
         if table[0]["attributes"] & CODEC_MASK:
             return self._wrapper(data, table, verdicts, keeps_tombstones)
         built, done = [], 0
@@ -71,16 +64,16 @@ class LegacyFilter:
             if len(kept):
                 built.append(self._batches(columns.taken(kept), messages[kept]))
             done += columns.rows
-        return _found(b"".join(built))
+        return b"".join(built)
 
     def _wrapper(
         self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8], keeps_tombstones: bool
-    ) -> Survivors:
+    ) -> bytes:
         columns = self._decoder.decode_one(data, table[0])
         kept = self._kept(columns, keeps_tombstones)
         if not len(kept):
             _check_empty(table, verdicts)
-            return _found(b"")
+            return b""
         stays = columns.taken(kept)
         attributes = int(table[0]["attributes"])
         appended = table[0]["magic"] == 1 and attributes & LOG_APPEND_TIME
@@ -89,7 +82,7 @@ class LegacyFilter:
             log_append_time=int(table[0]["max_timestamp"]) if appended else None,
             delete_horizon_ms=self.delete_horizon_ms if _is_null(stays.value, stays.rows).any() else None,
         )
-        return _found(build_columns(stays, traits))
+        return build_columns(stays, traits)
 
     def _batches(self, stays: RecordColumns, messages: NDArray[np.void]) -> bytes:
         """One batch per message. A v0 message has no timestamp and no timestamp type: it becomes CreateTime, with
@@ -117,8 +110,7 @@ class LegacyFilter:
         has_key, is_tombstone = ~_is_null(columns.key, rows), _is_null(columns.value, rows)
         beyond = offsets > self.offset_table.latest_offset
         kept = np.flatnonzero(beyond | (has_key & (offsets >= found) & (keeps_tombstones | ~is_tombstone)))
-        read, stayed, keyless = self.counts
-        self.counts = read + rows, stayed + len(kept), keyless + int(np.count_nonzero(~has_key & ~beyond))
+        self.counts += [rows, len(kept), int(np.count_nonzero(~has_key & ~beyond))]
         return kept
 
 
@@ -135,8 +127,3 @@ def _check_empty(table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> None:
     for row in np.flatnonzero(verdicts & BatchVerdict.RETAIN_EMPTY)[:1]:
         offset, magic = table[row]["base_offset"], table[row]["magic"]
         raise OctavoError(f"the message at offset {offset} has magic {magic}: it cannot stay without its record")
-
-
-def _found(data: bytes) -> Survivors:
-    walked = walk(data, check_crc=False)
-    return Survivors(walked.data, walked.table)

@@ -89,7 +89,11 @@ class CleanerManager:
 
         A log that has exceeded max.compaction.lag.ms is due, but gets no priority.
         """
-        due = [candidate for candidate in self._candidates() if candidate.cleanable.is_eligible(candidate.log.config)]
+        found: list[Candidate] = []
+        for root in self._logs.live_roots:
+            with root.unless_offline():  # this logs that a directory goes offline
+                found += self._candidates(root)
+        due = [candidate for candidate in found if candidate.cleanable.is_eligible(candidate.log.config)]
         for chosen in sorted(due, key=lambda candidate: candidate.cleanable.ratio, reverse=True):
             if self.states.begin(chosen.topic_partition):
                 return self._clean(chosen)
@@ -110,14 +114,7 @@ class CleanerManager:
             finally:
                 self.states.end(topic_partition)
 
-    def _candidates(self) -> list[Candidate]:
-        found: list[Candidate] = []
-        for root in self._logs.live_roots:
-            with root.unless_offline():  # this logs that a directory goes offline
-                found += self._candidates_in(root)
-        return found
-
-    def _candidates_in(self, root: LogRoot) -> Iterator[Candidate]:
+    def _candidates(self, root: LogRoot) -> Iterator[Candidate]:
         """The compacted logs of a directory; corrects a checkpoint that lies outside its log."""
         offsets, now_ms = root.checkpoints.cleaner_offsets(), self._environment.clock.time_ms()
         with self._logs.lock:
@@ -142,10 +139,18 @@ class CleanerManager:
             yield candidate
 
     def _clean(self, chosen: Candidate) -> Cleaned | None:
-        topic_partition = chosen.topic_partition
+        topic_partition, environment = chosen.topic_partition, self._environment
+        on_bytes, now_ms = partial(self._on_bytes, chosen), environment.clock.time_ms()
         try:
             with chosen.root.using():
-                return self._run(chosen)
+                try:
+                    cleaner = Cleaner(InlineRunner(), environment.filesystem, self._limits, now_ms, on_bytes)
+                    (outcome,) = cleaner.clean([chosen])
+                    return outcome.get()
+                finally:
+                    # End the cleaning before `using` reacts to a failed disk: that takes a lock, which a thread waiting
+                    # for this end may hold.
+                    self.states.end(topic_partition)
         except CleaningAborted as aborted:
             _log.info("%s", aborted)
         except KafkaStorageError as error:
@@ -156,18 +161,6 @@ class CleanerManager:
         finally:
             self.states.end(topic_partition)  # even if the directory went offline before the cleaning began
         return None
-
-    def _run(self, chosen: Candidate) -> Cleaned:
-        environment, on_bytes = self._environment, partial(self._on_bytes, chosen)
-        now_ms = environment.clock.time_ms()
-        try:
-            cleaner = Cleaner(InlineRunner(), environment.filesystem, self._limits, now_ms, on_bytes)
-            (outcome,) = cleaner.clean([chosen])
-            return outcome.get()
-        finally:
-            # End the cleaning before the caller reacts to a failed disk: that takes a lock, which a thread waiting for
-            # this end may hold.
-            self.states.end(chosen.topic_partition)
 
     def _on_bytes(self, chosen: Candidate, count: int) -> None:
         self.states.check(chosen.topic_partition)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.config import LogConfig
 from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.kernels.integers import INT32_MAX
 from octavo.storage.cleaner.build_map import build_map
-from octavo.storage.cleaner.group import group_segments
 from octavo.storage.cleaner.offset_map import OffsetMap
 from octavo.storage.cleaner.plan import CleanPlan
 from octavo.storage.cleaner.transactions import CleanedTransactions, collect_aborted, discardable, transaction_events
@@ -45,7 +46,6 @@ class MappedLog:
     """The result of mapping the keys: how far the log will be clean, and the groups to clean."""
 
     end_offset: int  # the first dirty offset of the next cleaning
-    is_full: bool  # the map was full before the end of the cleanable part: another cleaning continues from there
     keys: int
     groups: tuple[GroupTask, ...]
 
@@ -62,7 +62,7 @@ def map_keys(plan: CleanPlan, filesystem: FileSystem | None = None, on_bytes: On
         aborted = collect_aborted(plan.txn_indexes, dirty[0].base_offset, plan.log_start_offset, end)
         transactions.add_aborted(aborted)
     offset_map, events = build_map(plan, transactions, filesystem, on_bytes)
-    end_offset = offset_map.latest_offset + 1
+    end_offset = offset_map.table.latest_offset + 1
     segments = [segment for segment in plan.segments if segment.base_offset < end_offset]
     groups = [tuple(group) for group in group_segments(segments, plan.config, end)]
     if plan.spill_to is not None and groups:
@@ -71,13 +71,37 @@ def map_keys(plan: CleanPlan, filesystem: FileSystem | None = None, on_bytes: On
         GroupTask(plan, group, begun, offset_map)
         for group, begun in zip(groups, _begun(plan, groups, events, filesystem), strict=True)
     )
-    return MappedLog(end_offset, end_offset < end, offset_map.table.size, tasks)
+    return MappedLog(end_offset, offset_map.table.size, tasks)
+
+
+def group_segments(
+    segments: Sequence[SourceSegment], config: LogConfig, first_uncleanable_offset: int
+) -> list[list[SourceSegment]]:
+    """A segment joins the group before it if their sizes add up to at most segment.bytes, those of each index to at
+    most segment.index.bytes, and its last offset fits 32 bits relative to the group's base offset.
+    """
+    ends = [segment.base_offset for segment in segments[1:]] + [first_uncleanable_offset]
+    groups: list[list[SourceSegment]] = []
+    size = offset_index_bytes = time_index_bytes = 0
+    for segment, end in zip(segments, ends, strict=True):
+        size += segment.size
+        offset_index_bytes += segment.offset_index_bytes
+        time_index_bytes += segment.time_index_bytes
+        fits = size <= config.segment_bytes and max(offset_index_bytes, time_index_bytes) <= config.segment_index_bytes
+        # An empty segment has no offset that could be out of reach.
+        if groups and fits and (segment.size == 0 or end - 1 - groups[-1][0].base_offset <= INT32_MAX):
+            groups[-1].append(segment)
+            continue
+        groups.append([segment])
+        size, offset_index_bytes = segment.size, segment.offset_index_bytes
+        time_index_bytes = segment.time_index_bytes
+    return groups
 
 
 def aborted_in(plan: CleanPlan, group: Sequence[SourceSegment], place: int, filesystem: FileSystem) -> list[AbortedTxn]:
     """The aborted transactions that affect a segment of a group, from its transaction index and the later ones."""
     segment = group[place]
-    if not any(index.base_offset >= segment.base_offset for index in plan.txn_indexes):
+    if not any(base_offset >= segment.base_offset for base_offset in plan.txn_indexes):
         return []
     if place + 1 < len(group):
         upper_bound = group[place + 1].base_offset
@@ -102,8 +126,7 @@ def _begun(
             return
         for place, segment in enumerate(group):
             transactions.add_aborted(aborted_in(plan, group, place, filesystem))
-            known = events.get(segment.base_offset)
-            for passed in _read_events(plan, segment, filesystem) if known is None else known:
+            for passed in events.get(segment.base_offset) or _read_events(plan, segment, filesystem):
                 deque(discardable(transactions, passed), maxlen=0)
 
 

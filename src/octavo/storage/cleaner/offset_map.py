@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from octavo.config import BrokerConfig
 from octavo.errors import ConfigError
 from octavo.kernels.integers import INT32_MAX
-from octavo.kernels.offset_table import MAX_SLOTS, SLOT_BYTES, TABLE_STATE, KeyHash, OffsetTable
+from octavo.kernels.offset_table import SLOT_BYTES, TABLE_STATE, KeyHash, OffsetTable
 
 _MARKS_SHARE = 16  # the share of the map's memory (one sixteenth) that marks may take
 
@@ -37,20 +37,16 @@ class MapLimits:
             )
         return limits
 
-    @property
-    def capacity(self) -> int:
-        """How many keys fit into the map."""
-        return int(min(self.memory_bytes // SLOT_BYTES, MAX_SLOTS) * self.load_factor)
+    def table(self, first_offset: int, end_offset: int) -> OffsetTable:
+        """An empty table for the keys at these offsets, with marks unless they would take too much memory.
 
-    def table(self) -> OffsetTable:
-        """An empty table; memory is only touched as keys are added."""
-        slots = self.memory_bytes // SLOT_BYTES
-        return OffsetTable.empty(np.zeros(slots * SLOT_BYTES, np.uint8), self.load_factor, self.key_hash, self.secret)
-
-    @property
-    def most_marks(self) -> int:
-        """The largest number of offsets for which marks are kept."""
-        return 4 * self.memory_bytes // _MARKS_SHARE
+        Memory is only touched as keys are added.
+        """
+        memory = np.zeros(self.memory_bytes // SLOT_BYTES * SLOT_BYTES, np.uint8)
+        table = OffsetTable.empty(memory, self.load_factor, self.key_hash, self.secret)
+        if end_offset - first_offset <= 4 * self.memory_bytes // _MARKS_SHARE:
+            table.mark_offsets(first_offset, end_offset)
+        return table
 
 
 class OffsetMap:
@@ -64,11 +60,6 @@ class OffsetMap:
         if self._path is None:
             raise TypeError("an offset map in memory cannot be pickled; spill it to a file first")
         return _open, (self._path, self.table.state)
-
-    @property
-    def latest_offset(self) -> int:
-        """The last offset whose keys are known; everything after it stays as it is."""
-        return self.table.latest_offset
 
     def spill(self, path: Path) -> OffsetMap:
         """Write the map to a file, which the caller removes later, and return a map backed by that file."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from octavo.config import LogConfig
+from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.names import TopicPartition
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.cleaner.range import CleanableRange, DirtyLog, DirtySegment, cleanable_range
-from octavo.storage.cleaner.transactions import SegmentTxnIndex
 from octavo.storage.cleaner.verdicts import ActiveProducers
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.partition_log import PartitionLog
@@ -58,7 +59,7 @@ class Candidate:
         segments = [segment for segment in all_segments if segment.base_offset < end]
         ends = [segment.base_offset for segment in segments[1:]] + [end]
         holder = log.segments.floor(first_dirty)
-        indexes = [SegmentTxnIndex(each.base_offset, each.files.txn_index.aborted()) for each in all_segments]
+        indexes = {segment.base_offset: segment.files.txn_index.aborted() for segment in all_segments}
         return CleanPlan(
             folder=log.folder,
             config=log.config,
@@ -67,7 +68,7 @@ class Candidate:
             first_uncleanable_offset=end,
             log_start_offset=log.log_start_offset,
             start_position=0 if holder is None else holder.index_entry(first_dirty).position,
-            txn_indexes=tuple(index for index in indexes if index.aborted),
+            txn_indexes={base_offset: aborted for base_offset, aborted in indexes.items() if aborted},
             producers=producers,
             now_ms=now_ms,
             limits=limits,
@@ -86,7 +87,7 @@ class CleanPlan:
     first_uncleanable_offset: int
     log_start_offset: int
     start_position: int  # in the segment of the first dirty offset: at or before its batch
-    txn_indexes: tuple[SegmentTxnIndex, ...]  # of all segments that have one
+    txn_indexes: Mapping[int, Sequence[AbortedTxn]]  # by base offset, of all segments that have one
     producers: ActiveProducers
     now_ms: int
     limits: MapLimits

@@ -77,6 +77,7 @@ def cleanable_range(log: DirtyLog, config: LogConfig, now_ms: int) -> CleanableR
     first_uncleanable = min(bases[_floor(bases, limit)], active.base_offset)
     cleanable_from = min(first_dirty, first_uncleanable)
     cleanable = log.segments[_floor(bases, cleanable_from) : bisect_left(bases, first_uncleanable)]
+    timestamps = [segment.first_timestamp for segment in dirty if segment.first_timestamp > 0]
     return CleanableRange(
         first_dirty,
         first_uncleanable,
@@ -85,7 +86,7 @@ def cleanable_range(log: DirtyLog, config: LogConfig, now_ms: int) -> CleanableR
         is_invalid,
         sum(segment.size for segment in log.segments[: bisect_left(bases, first_dirty)]),
         sum(segment.size for segment in cleanable) if cleanable_from < first_uncleanable else 0,
-        _delay_ms(dirty, config, now_ms),
+        max(now_ms - config.max_compaction_lag_ms - min(timestamps), 0) if timestamps else 0,
     )
 
 
@@ -99,12 +100,6 @@ def _hold(log: DirtyLog, dirty: Sequence[DirtySegment], config: LogConfig, now_m
         young = (segment.base_offset for segment in dirty if segment.largest_timestamp > young_from)
         holds += [(base_offset, Hold.MIN_COMPACTION_LAG) for base_offset in young]
     return min(holds, key=lambda hold: hold[0])
-
-
-def _delay_ms(dirty: Sequence[DirtySegment], config: LogConfig, now_ms: int) -> int:
-    timestamps = [segment.first_timestamp for segment in dirty if segment.first_timestamp > 0]
-    due_ms = now_ms - config.max_compaction_lag_ms
-    return max(due_ms - min(timestamps), 0) if timestamps else 0
 
 
 def _floor(bases: Sequence[int], offset: int) -> int:

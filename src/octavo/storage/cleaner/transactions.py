@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,21 +88,14 @@ class CleanedTransactions:
             self._ongoing_aborted.setdefault(txn.producer_id, _Ongoing(txn))
 
 
-class SegmentTxnIndex(NamedTuple):
-    """A segment's transaction index."""
-
-    base_offset: int
-    aborted: Sequence[AbortedTxn]
-
-
 def collect_aborted(
-    indexes: Sequence[SegmentTxnIndex], base_offset: int, log_start_offset: int, upper_bound_offset: int
+    indexes: Mapping[int, Sequence[AbortedTxn]], base_offset: int, log_start_offset: int, upper_bound_offset: int
 ) -> list[AbortedTxn]:
     """The aborted transactions that begin before the upper bound, from the indexes of this segment and later ones."""
     found: list[AbortedTxn] = []
-    for index in indexes:
-        if index.base_offset >= base_offset:
-            search = txn_index.search(index.aborted, log_start_offset, upper_bound_offset)
+    for base, aborted in indexes.items():
+        if base >= base_offset:
+            search = txn_index.search(aborted, log_start_offset, upper_bound_offset)
             found += search.aborted
             if search.complete:
                 break

@@ -22,26 +22,20 @@ class Unpacked(NamedTuple):
     ends: NDArray[np.int64]
 
 
-class Unpacker:
-    """Reuses its buffer from call to call. Not thread-safe."""
-
-    def __init__(self) -> None:
-        self._scratch = Scratch()
-
-    def unpack(self, data: memoryview, table: NDArray[np.void], skipped: NDArray[np.bool_]) -> Unpacked:
-        """Decompress the first batches of the table; those that are skipped or empty have no records."""
-        fields = table[["position", "size", "attributes", "count"]][:UNPACK_BATCHES].tolist()
-        bounds = [0]
-        for (position, size, attributes, count), skip in zip(fields, skipped.tolist(), strict=False):
-            at, start = bounds[-1], position + BATCH_OVERHEAD
-            if count > 0 and not skip:
-                packed = data[start : position + size]
-                try:
-                    at = decompress_into(attributes & CODEC_MASK, packed, self._scratch, at)
-                except CorruptionError as error:
-                    raise error.at(position=start + (error.position or 0)) from None
-            bounds.append(at)
-            if at >= UNPACK_BYTES:
-                break
-        edges = np.array(bounds, np.int64)
-        return Unpacked(len(bounds) - 1, self._scratch.buffer, edges[:-1], edges[1:])
+def unpack(data: memoryview, table: NDArray[np.void], skipped: NDArray[np.bool_], scratch: Scratch) -> Unpacked:
+    """Decompress the first batches of the table into the scratch; those that are skipped or empty have no records."""
+    fields = table[["position", "size", "attributes", "count"]][:UNPACK_BATCHES].tolist()
+    bounds = [0]
+    for (position, size, attributes, count), skip in zip(fields, skipped.tolist(), strict=False):
+        at, start = bounds[-1], position + BATCH_OVERHEAD
+        if count > 0 and not skip:
+            packed = data[start : position + size]
+            try:
+                at = decompress_into(attributes & CODEC_MASK, packed, scratch, at)
+            except CorruptionError as error:
+                raise error.at(position=start + (error.position or 0)) from None
+        bounds.append(at)
+        if at >= UNPACK_BYTES:
+            break
+    edges = np.array(bounds, np.int64)
+    return Unpacked(len(bounds) - 1, scratch.buffer, edges[:-1], edges[1:])

@@ -44,7 +44,7 @@ class DynamicConfigs:
         given = self.topics.broker
         for root in live(roots):
             with root.unless_offline():
-                self.topics.read(root.files, root.path)
+                root.metadata_users = self.topics.read(root.files, root.path).users
         self.topics.check_explicit()
         self._set(self.broker if self.topics.broker == given else BrokerConfig.of(self.topics.broker))
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from octavo.errors import CorruptionError, EncodingError, KafkaStorageError, LogDirError, LogDirLockedError
 from octavo.format.java.text import shortened
@@ -30,6 +31,9 @@ from octavo.storage.files.small_file import replace_file
 from octavo.system.filesystem import FileSystem, LocalFileSystem, Lock, is_disk_failure
 from octavo.system.forks import FORKED
 from octavo.system.os_errors import described
+
+if TYPE_CHECKING:
+    from octavo.format.messages.records import MetadataRecord
 
 NO_BROKER_EPOCH = -1
 _ONLY_READ = "or use what only reads (octavo.scan; the commands cat, topics, verify; broker --read-only) or --dry-run"
@@ -90,8 +94,10 @@ class LogRoot:
         self.is_missing = False  # it will be created with the first topic
         self._meta: MetaProperties | None = None  # of meta.properties; without it, it is created with the first topic
         self.is_cordoned = False  # it gets no new partitions
+        self.metadata_users: list[MetadataRecord] = []  # users, ACLs and quotas in the cluster's metadata
         self.clean = False
         self.partitions: set[TopicPartition] = set()  # every partition with a folder, opened or not
+        self.folders: list[PartitionFolder] = []  # when they were last listed
         self.deleted_folders: list[Path] = []  # folders of deleted partitions, to be removed
         self.has_unopened = False  # some folders were not opened
         self._unread: set[TopicPartition] = set()  # selected, but not readable
@@ -172,14 +178,14 @@ class LogRoot:
         replace_file(self.files, self.path / META_PROPERTIES, meta_properties.encode(meta, written))
         self._meta = meta
 
-    def folders(self) -> dict[str, PartitionFolder]:
-        """The partitions' folders by name; like a broker, refuses a folder that no broker would make."""
+    def list_folders(self) -> None:
+        """List the partitions' folders; like a broker, refuse a folder that no broker would make."""
         if any(SegmentFile.parse(name) for name in self.files.names(self.path)):
             raise LogDirError(f"{self.path}: this is a partition's folder; open the log directory that contains it")
         names = list(self.files.folders(self.path))
         if others := [name for name in names if not _is_of_broker(name)]:
             raise LogDirError(f"{self.path}: {self._problem(others)}")
-        return {name: PartitionFolder.parse(name) for name in names if not is_ignored_folder(name)}
+        self.folders = [PartitionFolder.parse(name) for name in names if not is_ignored_folder(name)]
 
     def _problem(self, others: list[str]) -> str:
         """What is wrong with folders that no broker makes: this may not be the directory that is meant."""
@@ -191,7 +197,7 @@ class LogRoot:
             return f"{name} is not a folder that a broker makes: move it out of the log directory"
         return f"{name} is not a folder that a broker makes: give a log directory, or an empty folder for a new one"
 
-    def lost_links(self) -> list[PartitionFolder]:
+    def _lost_links(self) -> list[PartitionFolder]:
         """The partitions whose folder is a broken link, for example because its disk is not mounted."""
         links = [name for name in self.files.others(self.path) if self.files.link_target(self.path / name) is not None]
         lost = [name for name in links if not self.files.is_folder(self.path / name) and _is_of_broker(name)]
@@ -200,7 +206,7 @@ class LogRoot:
 
     def to_open(self) -> list[PartitionFolder]:
         """The folders of the logs to open."""
-        found, lost = list(self.folders().values()), self.lost_links()
+        found, lost = self.folders, self._lost_links()
         for folder in lost:
             _log.warning("%s is not opened: it is a link to a folder that does not exist", self.path / folder.name)
             self.leave_unread(folder)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from octavo.errors import KafkaStorageError, LogDirError
-from octavo.format.names import FolderState, PartitionFolder, TopicPartition
+from octavo.format.names import FolderState, TopicPartition
 from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.directory.identity import check_identity, make_identity
 from octavo.storage.directory.log_root import LogRoot, Selection
@@ -123,13 +123,10 @@ def check_partitions(roots: Sequence[LogRoot]) -> None:
     """Raise if two directories hold the same partition."""
     homes: dict[TopicPartition, Path] = {}
     for root in roots:
-        folders: dict[str, PartitionFolder] = {}
         with root.unless_offline():
-            folders = root.folders()
-        for name, folder in folders.items():
-            if folder.state is not FolderState.CURRENT:
-                continue
-            path = root.path / name
-            other = homes.setdefault(folder.topic_partition, path)
-            if other != path:
+            root.list_folders()
+        for folder in root.folders:
+            path = root.path / folder.name
+            if folder.state is FolderState.CURRENT and homes.setdefault(folder.topic_partition, path) != path:
+                other = homes[folder.topic_partition]
                 raise LogDirError(f"{path}: the partition exists twice, also in {other}; move one of them away")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.directory.log_roots import live, replace_everywhere
 from octavo.storage.files.shared_file import SharedFile
-from octavo.storage.topics.metadata_configs import metadata_records
 
 if TYPE_CHECKING:
     from octavo.format.messages.records import MetadataRecord
@@ -41,7 +40,10 @@ class SharedValues(Generic[Content]):
         self._lock = threading.Lock()
         found = [read for root in live(roots) if (read := file.read(root.files, root.path)) is not None]
         latest = max(found, key=lambda read: read[0], default=None)
-        self._revision, self.values = latest or (0, replay(_metadata(roots)))
+        self._revision, self.values = latest or (
+            0,
+            replay(record for root in live(roots) for record in root.metadata_users),
+        )
 
     def change(self, change: Callable[[Content], Content], *, dry_run: bool = False) -> None:
         """Put what `change` makes of the current values into effect, unless it is a `dry_run`."""
@@ -52,11 +54,6 @@ class SharedValues(Generic[Content]):
             replace_everywhere(self._roots, self._file, self._revision + 1, changed)
             self._revision += 1
             self.values = changed
-
-
-def _metadata(roots: Sequence[LogRoot]) -> Iterator[MetadataRecord]:
-    for root in live(roots):
-        yield from metadata_records(root.files, root.path)
 
 
 def without_empty(values: Values[Owner, Value]) -> Values[Owner, Value]:

@@ -101,7 +101,6 @@ class _Loader:
         self._deleter = Deleter(self._files, self._environment.scheduler)
         self._is_being_deleted = PartitionFolder.parse(request.folder.name).state is FolderState.DELETE
         self._deleted: list[str] = []
-        self._found_snapshots: set[int] = set()  # their offsets
         self._recovered: list[Recovered] = []
         self._dropped: list[DroppedSegment] = []
         self._recovery_point = INT64_MAX  # the log's end, unless the request says otherwise
@@ -116,20 +115,24 @@ class _Loader:
         self._refuse_special_files()
         folder, upkeep = request.folder, request.upkeep
         self._deleted = settle_transient_files(self._files, folder, self._swap_end, remove_deleted=upkeep)
-        self._epochs = LeaderEpochs(self._files, request.folder)
+        self._epochs = LeaderEpochs(self._files, folder)
         self._segments = Segments()
+        self._snapshots = SnapshotFiles(self._files, folder)
+        found_snapshots = self._snapshots.offsets
         if not request.clean:
-            torn = SnapshotFiles(self._files, folder).delete_torn(request.recovery_point)
-            self._found_snapshots.update(torn)
+            self._snapshots.delete_torn(request.recovery_point)
         self._retry_on_overflow(self._open_segments)
         end_offset = self._unrecovered() if self._is_being_deleted else self._retry_on_overflow(self._recover)
         self._epochs.truncate_from_end(end_offset)
         self._epochs.truncate_from_start(request.log_start_offset)
         log_start_offset = max(request.log_start_offset, self._segments.first.base_offset)
         producers = self._producers()
-        producers.snapshots.delete_stray(self._segments.base_offsets)
+        self._snapshots.delete_stray(self._segments.base_offsets)
         producers.rebuild(self._segments, log_start_offset, end_offset, clean=request.clean)
-        self._note_deleted_snapshots(producers.snapshots.offsets)
+        # The snapshots of dropped segments are deleted with them, after a delay.
+        kept = {*self._snapshots.offsets, *(dropped.base_offset for dropped in self._dropped)}
+        gone = [offset for offset in found_snapshots if offset not in kept]
+        self._deleted += [SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name for offset in gone]
         for segment in self._segments:
             segment.files.release()
         recovery_point = max(min(self._recovery_point, end_offset), log_start_offset)
@@ -146,8 +149,8 @@ class _Loader:
                 raise not_regular(folder / name)
 
     def _producers(self) -> Producers:
-        snapshots = SnapshotFiles(self._files, self._request.folder)
-        return Producers(snapshots, self._environment.clock, expiration_ms=self._request.producer_expiration_ms)
+        clock, expiration_ms = self._environment.clock, self._request.producer_expiration_ms
+        return Producers(self._snapshots, clock, expiration_ms=expiration_ms)
 
     def _segment(self, base_offset: int, *, transient: Transient = Transient.NONE, create: bool = False) -> Segment:
         request, files, clock = self._request, self._files, self._environment.clock
@@ -161,7 +164,6 @@ class _Loader:
         names = set(self._files.names(self._request.folder))
         parsed = sorted(file for file in map(SegmentFile.parse, names) if file is not None and not file.transient)
         logs = [file.base_offset for file in parsed if file.kind is FileKind.LOG]
-        self._found_snapshots |= {file.base_offset for file in parsed if file.kind is FileKind.PRODUCER_SNAPSHOT}
         for file in parsed:
             if file.kind in _INDEXES and file.base_offset not in logs:
                 self._files.unlink(self._request.folder / file.name)
@@ -177,11 +179,6 @@ class _Loader:
             if base_offset < unflushed_from and not (has_index and _has_sound_txn_index(segment)):
                 self._recover_segment(segment)
             self._segments.add(segment)
-
-    def _note_deleted_snapshots(self, kept: Sequence[int]) -> None:
-        """Record the snapshots that are gone; those of dropped segments are deleted with them, after a delay."""
-        gone = self._found_snapshots.difference(kept, (dropped.base_offset for dropped in self._dropped))
-        self._deleted += [SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name for offset in sorted(gone)]
 
     def _unflushed_from(self, base_offsets: Sequence[int]) -> int:
         """The base offset of the first segment that will be recovered in any case."""
@@ -266,8 +263,7 @@ class _Loader:
         delay_ms = self._request.config.file_delete_delay_ms if self._request.upkeep else None
         self._segments.remove(segments)
         self._deleter.delete_segments(segments, delay_ms)
-        snapshots = SnapshotFiles(self._files, self._request.folder)
-        renamed = [snapshots.mark_deleted(segment.base_offset) for segment in segments]
+        renamed = [self._snapshots.mark_deleted(segment.base_offset) for segment in segments]
         self._deleter.delete_paths([path for path in renamed if path is not None], delay_ms)
 
     def _retry_on_overflow(self, step: Callable[[], Result]) -> Result:

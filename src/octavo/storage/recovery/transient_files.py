@@ -45,7 +45,7 @@ def settle_transient_files(
                 swapped.append(name)
     for name in cleaned:
         delete(name)
-    for name in _replaced(filesystem.names(folder), swapped, next_offset):
+    for name in _replaced([name for name in names if name not in gone], swapped, next_offset):
         delete(name)
     for name in swapped:
         filesystem.rename(folder / name, folder / name.removesuffix(Transient.SWAP))

@@ -16,20 +16,20 @@ from octavo.system.clock import SystemClock
 from octavo.system.filesystem import FileSystem
 
 
-def open_cleaned(
-    filesystem: FileSystem, folder: Path, base_offset: int, config: LogConfig, *, create: bool = False
-) -> Segment:
-    """Open or create a segment with the suffix `.cleaned`."""
-    transient = Transient.CLEANED
-    return Segment(folder, base_offset, config, filesystem, SystemClock(), transient=transient, create=create)
+def create_cleaned(filesystem: FileSystem, folder: Path, base_offset: int, config: LogConfig) -> Segment:
+    """Create a segment with the suffix `.cleaned`, instead of what an earlier run may have left."""
+    remove_cleaned(filesystem, folder, [base_offset])
+    return Segment(folder, base_offset, config, filesystem, SystemClock(), transient=Transient.CLEANED, create=True)
 
 
 def finish_cleaned(segment: Segment, filesystem: FileSystem, mtime_ms: int) -> None:
-    """Write the closing time index entry, trim and sync, then give the files the age of those they replace."""
+    """Write the closing time index entry, trim and sync, give the files the age of those they replace, and close
+    them."""
     segment.close_out()
     segment.files.flush()
     for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
         filesystem.set_mtime_ms(segment.files.path(kind), mtime_ms)
+    segment.files.release()
 
 
 def remove_cleaned(filesystem: FileSystem, folder: Path, base_offsets: Iterable[int]) -> None:
@@ -56,7 +56,10 @@ def swap_in(log: PartitionLog, old: Iterable[SourceSegment], base_offsets: Seque
                 raise CleaningAborted(f"{log.folder}: the segment at offset {source.base_offset} has changed meanwhile")
             replaced.append(segment)
         try:
-            new = [open_cleaned(filesystem, log.folder, base_offset, config) for base_offset in base_offsets]
+            new = [
+                Segment(log.folder, base, config, filesystem, SystemClock(), transient=Transient.CLEANED)
+                for base in base_offsets
+            ]
         except FileNotFoundError:
             raise CleaningAborted(f"{log.folder}: the log was loaded again meanwhile") from None
         log.replace_segments(replaced, new)

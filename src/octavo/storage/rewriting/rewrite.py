@@ -13,7 +13,7 @@ from octavo.format.batches.recode import Recoder
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.indexes.txn_index import AbortedTxn
-from octavo.storage.rewriting.cleaned_segments import finish_cleaned, open_cleaned, remove_cleaned
+from octavo.storage.rewriting.cleaned_segments import create_cleaned, finish_cleaned, remove_cleaned
 from octavo.storage.rewriting.source import SourceSegment, located, read_chunks
 from octavo.storage.segment.segment import Segment
 from octavo.system.filesystem import FileSystem, LocalFileSystem
@@ -106,9 +106,7 @@ class _Writer:
                 if aborted.last_offset >= segment.base_offset and (end is None or aborted.last_offset < end):
                     segment.files.txn_index.append(aborted)
             finish_cleaned(segment, self._filesystem, self._task.segment.mtime_ms)
-            segment.files.release()
 
     def _begin(self, base_offset: int) -> None:
         folder, config = self._task.folder, self._task.config
-        remove_cleaned(self._filesystem, folder, [base_offset])
-        self.segments.append(open_cleaned(self._filesystem, folder, base_offset, config, create=True))
+        self.segments.append(create_cleaned(self._filesystem, folder, base_offset, config))

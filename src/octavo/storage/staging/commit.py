@@ -40,7 +40,7 @@ class CommitStep(StrEnum):
 OnStep = Callable[[CommitStep], None]
 
 
-def _pass(step: CommitStep) -> None:
+def no_step(step: CommitStep) -> None:
     """The default `on_step`: do nothing."""
 
 
@@ -69,7 +69,7 @@ class Commits:
         return self.open_logs.logs
 
 
-def commit(commits: Commits, request: CommitRequest, on_step: OnStep = _pass) -> bool:
+def commit(commits: Commits, request: CommitRequest, on_step: OnStep = no_step) -> bool:
     """Bring a batch into all its partitions; returns False, and changes nothing, if it was committed before.
 
     1. Check that every partition accepts its batches. 2. Decide: write the pending commit, with each partition's end
@@ -111,7 +111,7 @@ def finish(commits: Commits) -> bool:
     if ledger.pending is None:
         return False
     try:
-        _complete(commits, _pass)
+        _complete(commits, no_step)
     except (AppendRejected, StagedFileLostError) as error:
         if any(commits.logs[part.topic_partition].log_end_offset > part.end_offset for part in _parts(commits)):
             raise

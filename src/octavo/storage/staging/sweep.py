@@ -27,7 +27,7 @@ def sweep_writer(
     """
     key = writer_key(writer)
     found = [path for path, file in _staged(filesystem, folders) if file.writer == key and path.name not in keep]
-    return _remove(filesystem, found)
+    return [path for path in found if filesystem.unlink(path)]
 
 
 def sweep_dead(filesystem: FileSystem, roots: Sequence[Path], now_ms: int, *, keep: Collection[str] = ()) -> list[Path]:
@@ -38,7 +38,7 @@ def sweep_dead(filesystem: FileSystem, roots: Sequence[Path], now_ms: int, *, ke
     """
     before = now_ms - STAGED_FILE_MAX_AGE_MS
     staged = [path for path, _ in _staged(filesystem, all_folders(filesystem, roots)) if path.name not in keep]
-    return _remove(filesystem, [path for path in staged if _is_before(filesystem, path, before)])
+    return [path for path in staged if _is_before(filesystem, path, before) and filesystem.unlink(path)]
 
 
 def all_folders(filesystem: FileSystem, roots: Sequence[Path]) -> list[Path]:
@@ -64,10 +64,6 @@ def _is_before(filesystem: FileSystem, path: Path, time_ms: int) -> bool:
         return filesystem.mtime_ms(path) < time_ms
     except FileNotFoundError:
         return False
-
-
-def _remove(filesystem: FileSystem, paths: list[Path]) -> list[Path]:
-    return [path for path in paths if filesystem.unlink(path)]
 
 
 def _is_partition(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Reads the configs of topics, brokers and groups from a KRaft node's own metadata log, `__cluster_metadata-0`."""
+"""Reads what clients set in a Kafka cluster from a KRaft node's own metadata log, `__cluster_metadata-0`."""
 
 from __future__ import annotations
 
@@ -33,17 +33,19 @@ _log = logging.getLogger(__name__)
 METADATA_FOLDER = str(TopicPartition(CLUSTER_METADATA_TOPIC, 0))
 
 _TOPIC_RECORD, _CONFIG_RECORD, _REMOVE_TOPIC_RECORD = 2, 4, 9
+_USER_RECORDS = {11, 14, 18, 19, 22}  # users, quotas, ACLs, and the removal of ACLs and users
 _TOPIC_RESOURCE, _BROKER_RESOURCE, _GROUP_RESOURCE = 2, 4, 32
 _CLUSTER_DEFAULT = ""  # the resource name of the defaults for all brokers
 
 
 class MetadataConfigs(NamedTuple):
-    """Configs that were set while the cluster ran, of topics, of this broker and of groups."""
+    """What was set while the cluster ran: configs of topics, of this broker and of groups, and what concerns users."""
 
     topics: dict[str, dict[str, str]]
     broker: dict[str, str]  # of this node; only those that this version knows
     cluster: dict[str, str]  # of all nodes; only those that this version knows
     groups: dict[str, dict[str, str]]
+    users: list[MetadataRecord]  # users, ACLs and quotas, which only a broker needs
 
 
 def read_metadata_configs(filesystem: FilesToRead, root: Path) -> MetadataConfigs:
@@ -53,6 +55,7 @@ def read_metadata_configs(filesystem: FilesToRead, root: Path) -> MetadataConfig
     groups: dict[str, dict[str, str]] = {}
     of_kind = {_TOPIC_RESOURCE: topics, _BROKER_RESOURCE: brokers, _GROUP_RESOURCE: groups}
     names: dict[object, str] = {}
+    users: list[MetadataRecord] = []
     for record in metadata_records(filesystem, root):
         data = record.data
         if record.type.id == _TOPIC_RECORD:
@@ -65,8 +68,10 @@ def read_metadata_configs(filesystem: FilesToRead, root: Path) -> MetadataConfig
                 configs.pop(data["name"], None)
             else:
                 configs[data["name"]] = data["value"]
+        elif record.type.id in _USER_RECORDS:
+            users.append(record)
     node = brokers.get(_node_id(filesystem, root), {}) if brokers else {}
-    return MetadataConfigs(topics, _known(node), _known(brokers.get(_CLUSTER_DEFAULT, {})), groups)
+    return MetadataConfigs(topics, _known(node), _known(brokers.get(_CLUSTER_DEFAULT, {})), groups, users)
 
 
 def _known(configs: dict[str, str]) -> dict[str, str]:

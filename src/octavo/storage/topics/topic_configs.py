@@ -10,7 +10,7 @@ from octavo.config.table import unknown
 from octavo.errors import ConfigError, CorruptionError
 from octavo.format.names import TOPIC_STORE
 from octavo.storage.topics.broker_configs import BrokerConfigs
-from octavo.storage.topics.metadata_configs import METADATA_FOLDER, read_metadata_configs
+from octavo.storage.topics.metadata_configs import METADATA_FOLDER, MetadataConfigs, read_metadata_configs
 from octavo.storage.topics.topic_store import StoredTopic, read_topics
 from octavo.system.filesystem import FilesToRead
 
@@ -38,8 +38,11 @@ class TopicConfigs:
         self._explicit = explicit or {}
         self._known: dict[str, LogConfig] = {}  # one per topic, since there may be thousands of logs
 
-    def read(self, filesystem: FilesToRead, root: Path) -> None:
-        """Read a directory's files. If two differ, the first one wins, unless it only records a change as begun."""
+    def read(self, filesystem: FilesToRead, root: Path) -> MetadataConfigs:
+        """Read a directory's files. If two differ, the first one wins, unless it only records a change as begun.
+
+        Returns what the cluster's metadata says, so that nobody else has to read that.
+        """
         stored, metadata = read_topics(filesystem, root), read_metadata_configs(filesystem, root)
         for topic, found in stored.items():
             _check(found.configs, topic, root / TOPIC_STORE)
@@ -57,6 +60,7 @@ class TopicConfigs:
         self.brokers.read(filesystem, root, metadata)
         if self.broker != before:
             self.renew()
+        return metadata
 
     def renew(self) -> None:
         """Compute the configs of topics again, after those of the broker have changed."""
