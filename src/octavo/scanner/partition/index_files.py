@@ -12,7 +12,7 @@ from octavo.format.indexes.time_index import TimeIndex
 from octavo.format.names import FileKind
 from octavo.kernels.integers import INT32_MAX
 from octavo.scanner.places.location import Location, ReadableFile, read_fully
-from octavo.scanner.places.segment_log import batch_at
+from octavo.scanner.places.segment_log import first_offset_at
 
 if TYPE_CHECKING:
     from octavo.format.indexes.offset_index import OffsetPosition
@@ -96,8 +96,8 @@ def is_sound(entry: OffsetPosition, base_offset: int, log: ReadableFile, end: in
 
     Up to Kafka 4.0.0 it may also hold the last offset of an append of several batches.
     """
-    batch = batch_at(log, entry.position, end)
-    return batch is not None and base_offset <= batch.first_offset <= entry.offset
+    first_offset = first_offset_at(log, entry.position, end)
+    return first_offset is not None and base_offset <= first_offset <= entry.offset
 
 
 def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_only: bool = False) -> Index:

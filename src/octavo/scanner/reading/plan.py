@@ -15,7 +15,7 @@ from octavo.scanner.lookup.bounds import Bounds, OffsetRange
 from octavo.scanner.partition.index_files import read_offset_index
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 from octavo.scanner.places.location import Location, ReadableFile
-from octavo.scanner.places.segment_log import batch_at, follow
+from octavo.scanner.places.segment_log import first_offset_at, follow
 
 if TYPE_CHECKING:
     from octavo.scanner.partition.transactions import PartitionTransactions
@@ -166,20 +166,20 @@ def _cuts(
     cuts = [(0, whole.first_offset)]
     if offsets.start > whole.first_offset:
         entry = index.lookup(offsets.start)
-        batch = batch_at(log, entry.position, end)
-        if batch is not None and whole.first_offset <= batch.first_offset <= entry.offset:
-            cuts = [(entry.position, batch.first_offset)]
+        first_offset = first_offset_at(log, entry.position, end)
+        if first_offset is not None and whole.first_offset <= first_offset <= entry.offset:
+            cuts = [(entry.position, first_offset)]
     beyond = int(np.searchsorted(index.offsets(), offsets.end)) + 1  # the entry before may reach beyond
     if beyond < len(index):
-        batch = batch_at(log, int(positions[beyond]), end)
-        if batch is not None and batch.first_offset >= offsets.end:
+        first_offset = first_offset_at(log, int(positions[beyond]), end)
+        if first_offset is not None and first_offset >= offsets.end:
             end = int(positions[beyond])
     while end - cuts[-1][0] > split_bytes:
         slot = int(np.searchsorted(positions, cuts[-1][0] + split_bytes))
         if slot >= len(index) or positions[slot] >= end:
             break
-        batch = batch_at(log, int(positions[slot]), end)
-        if batch is None or batch.first_offset <= cuts[-1][1]:
+        first_offset = first_offset_at(log, int(positions[slot]), end)
+        if first_offset is None or first_offset <= cuts[-1][1]:
             break  # a damaged index: the rest stays in one piece
-        cuts.append((int(positions[slot]), batch.first_offset))
+        cuts.append((int(positions[slot]), first_offset))
     return [*cuts, (end, whole.end_offset)]

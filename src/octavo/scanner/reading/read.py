@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
-from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.batch_summary import is_wrapper, last_offsets
 from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.sound import are_readable, flaw_of, unreadable
@@ -20,7 +20,7 @@ from octavo.kernels.layout import Column
 from octavo.scanner.findings import ScanFindings
 from octavo.scanner.reading.aborted import AbortedOf
 from octavo.scanner.reading.plan import ReadTask
-from octavo.scanner.reading.rows import all_delivered, delivered, is_wrapper, needs_offsets, timestamp_types
+from octavo.scanner.reading.rows import all_delivered, delivered, needs_offsets, timestamp_types
 from octavo.scanner.reading.source import Source
 
 # What the kernel builds for each column of a scan; a column marked 0 has one value for a whole batch.

@@ -20,7 +20,7 @@ from octavo.scanner.partition.snapshot import ListingRetries, effective_segments
 from octavo.scanner.places.files import ListedSegment, PartitionFiles, read_partition
 from octavo.scanner.places.location import Location, ReadableFile
 from octavo.scanner.places.root import Root
-from octavo.scanner.places.segment_log import batch_at, follow
+from octavo.scanner.places.segment_log import first_offset_at, follow
 from octavo.scanner.reading.plan import ReadTask, SegmentRange
 
 
@@ -121,8 +121,8 @@ class Source:
             resumed = next_sound_position(span.log, position + 1, span.end, span.passed_offset)
         except OSError:
             resumed = self._sound_after(span, position)
-        batch = None if resumed is None else batch_at(span.log, resumed, span.end)
-        if batch is None or batch.first_offset > self.task.start_offset:
+        first_offset = None if resumed is None else first_offset_at(span.log, resumed, span.end)
+        if first_offset is None or first_offset > self.task.start_offset:
             problem = f"{STOP_TEXTS.get(stop, 'the end of the file')} after offset {self.next_offset - 1}"
             expected = f"expected batches up to offset {span.end_offset - 1}"
             error = CorruptRecordError(f"{problem}, {expected}", position=position, path=str(span.location))
@@ -181,9 +181,4 @@ class Source:
 def _is_planned(log: ReadableFile, part: SegmentRange) -> bool:
     """Whether the file can be the planned one: it is not shorter, and has the same batch at the same position."""
     size = log.size()
-    if size < part.size:
-        return False
-    if part.start == 0:
-        return True
-    batch = batch_at(log, part.start, size)
-    return batch is not None and batch.first_offset == part.first_offset
+    return size >= part.size and (part.start == 0 or first_offset_at(log, part.start, size) == part.first_offset)

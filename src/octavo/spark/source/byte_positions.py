@@ -8,7 +8,7 @@ from octavo.format.indexes.offset_index import OffsetIndex
 from octavo.scanner.partition.index_files import read_offset_index
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 from octavo.scanner.places.files import ListedSegment
-from octavo.scanner.places.segment_log import batch_at, follow
+from octavo.scanner.places.segment_log import first_offset_at, follow
 
 
 def bytes_between(snapshot: PartitionSnapshot, start: int, end: int) -> int:
@@ -50,11 +50,9 @@ def _cut(
     slot = max(int(np.searchsorted(positions, position, "right")) - 1, 0)
     with follow(snapshot.files.path(segment)) as log:
         for entry in positions[slot:].tolist():
-            batch = batch_at(log, entry, log.size())
-            if batch is None:
-                return None
-            if batch.first_offset > start:
-                return batch.first_offset
+            offset = first_offset_at(log, entry, log.size())
+            if offset is None or offset > start:
+                return offset
     return None
 
 
