@@ -13,8 +13,8 @@ from octavo.spark.query.limits import Limit, batch_limits
 from octavo.spark.query.options import warn_of
 from octavo.spark.query.schema import check_schema
 from octavo.spark.query.source_options import SourceOptions
-from octavo.spark.short_errors import short_errors, short_errors_in
-from octavo.spark.source.data_loss import DataLoss, SourceFindings
+from octavo.spark.short_errors import short_errors
+from octavo.spark.source.data_loss import SourceFindings
 from octavo.spark.source.filters import Pushed
 from octavo.spark.source.log_view import LogView, Partitions
 from octavo.spark.source.offset_ranges import PartitionRange
@@ -67,10 +67,10 @@ class BatchReader(DataSourceReader):
         from octavo.spark.source.record_batches import read_batches
 
         assert isinstance(partition, SourcePartition)
-        return short_errors_in(self._pushed.filter_rows(read_batches(partition, self._options)))
+        return self._pushed.filter_rows(read_batches(partition, self._options))
 
     def _ranges(self, partitions: Partitions) -> Iterator[PartitionRange]:
-        findings, loss = SourceFindings(self._options), DataLoss(self._options.fail_on_data_loss)
+        findings = SourceFindings(self._options)
         first = starts(self._start, partitions, self._options.on_no_match, log_ends(partitions), findings)
         last = ends(self._end, partitions, findings)
         for topic_partition in sorted(partitions):
@@ -81,7 +81,7 @@ class BatchReader(DataSourceReader):
                     f" {topic_partition.topic} partition {topic_partition.partition}."
                 )
             findings.take(view.notes_up_to(end))
-            yield self._pushed.narrow(view.range_within(start, end, loss), view.snapshot)
+            yield self._pushed.narrow(view.range_within(start, end, findings), view.snapshot)
 
 
 class PushingReader(BatchReader):

@@ -13,7 +13,7 @@ from octavo.scanner.partition.transactions import PartitionTransactions, read_tr
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.root import Root
 from octavo.spark.query.source_options import SourceOptions
-from octavo.spark.source.data_loss import DataLoss, SourceFindings
+from octavo.spark.source.data_loss import SourceFindings
 from octavo.spark.source.offset_ranges import PartitionRange
 
 
@@ -43,11 +43,11 @@ class PartitionView:
         """What may be missing for a reader up to an offset."""
         return [*self.snapshot.notes_up_to(end), *(self.transactions.notes if self.transactions else ())]
 
-    def range_within(self, start: int, end: int, loss: DataLoss) -> PartitionRange:
+    def range_within(self, start: int, end: int, findings: SourceFindings) -> PartitionRange:
         """The offsets of a range that exist; the others are reported as lost."""
         topic_partition = self.snapshot.topic_partition
         if start < end and (start < self.start or self.end < end):
-            loss.report(
+            findings.lost(
                 f"Could not read records in offset [{start}, {end}) for topic partition {topic_partition}, which has"
                 f" [{self.start}, {self.end})."
             )

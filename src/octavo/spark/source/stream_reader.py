@@ -23,9 +23,9 @@ from octavo.spark.query.schema import check_schema
 from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.query.stream_options import StreamOptions, warn_of_stream
 from octavo.spark.query.values import Offsets, from_nested, to_nested
-from octavo.spark.short_errors import short_errors, short_errors_in
+from octavo.spark.short_errors import short_errors
 from octavo.spark.source.byte_positions import bytes_between, offset_reached
-from octavo.spark.source.data_loss import DataLoss, SourceFindings
+from octavo.spark.source.data_loss import SourceFindings
 from octavo.spark.source.group_commits import GroupCommits
 from octavo.spark.source.log_view import LogView, Partitions
 from octavo.spark.source.micro_batch import backlog, limit_bytes, limit_offsets, must_wait, ranges_between
@@ -117,14 +117,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         if not self._covers(last):
             self._look()  # after a restart, a batch of the checkpoint is planned before the first look
-        ranges = ranges_between(first, last, self._partitions, DataLoss(self._options.fail_on_data_loss))
+        ranges = ranges_between(first, last, self._partitions, SourceFindings(self._options))
         return reporting(plan_tasks(ranges, self._partitions, self._options))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from octavo.spark.source.record_batches import read_batches
 
         assert isinstance(partition, SourcePartition)
-        return short_errors_in(read_batches(partition, self._options))
+        return read_batches(partition, self._options)
 
     @short_errors
     def commit(self, end: Nested) -> None:
