@@ -125,7 +125,7 @@ def run(
     copied = Copied(start, start)
     copying = _Copying(log, findings, copied, dry_run, findings.damage_count)
     offsets = OffsetRange(start, source.log_end_offset)
-    for part in plan_partition(source, offsets, None):
+    for part in plan_partition(source, offsets):
         for chunk in Source(part, findings):
             if is_ending():
                 break

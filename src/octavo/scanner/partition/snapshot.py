@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from octavo.errors import ScanError
 from octavo.format.names import FileKind, SegmentFile, TopicPartition, Transient
@@ -15,6 +15,9 @@ from octavo.scanner.partition.tail import LOOKS, SegmentTail, WriterPatience, re
 from octavo.scanner.places.files import ListedSegment, PartitionFiles, read_partition, read_segments
 from octavo.scanner.places.location import UNKNOWN_SIZE, ReadableFile
 from octavo.scanner.places.root import Root
+
+if TYPE_CHECKING:
+    from octavo.scanner.partition.transactions import PartitionTransactions
 
 _COMMITS = 5  # how many commits may interrupt a look before its result is used anyway
 _RETRY_SECONDS = 30.0
@@ -34,16 +37,23 @@ class PartitionSnapshot:
     tail: SegmentTail | None  # of the last segment; None if there are no segments
     notes: tuple[Note, ...] = ()
     failure: OSError | None = None  # why the last segment, which is not in `segments`, cannot be read
+    transactions: PartitionTransactions | None = None  # only for read_committed
 
     @property
     def topic_partition(self) -> TopicPartition:
         return self.files.topic_partition
 
+    @property
+    def readable_end(self) -> int:
+        """The offset after the last whole batch; for read_committed, the last stable offset."""
+        return self.log_end_offset if self.transactions is None else self.transactions.last_stable_offset
+
     def notes_up_to(self, end_offset: int) -> list[Note]:
         """The notes for a reader up to an offset: damage at the end of the log counts only if the reader gets that
         far."""
         reaches_end = end_offset >= self.log_end_offset
-        return [note._replace(is_damage=note.is_damage and reaches_end) for note in self.notes]
+        notes = [note._replace(is_damage=note.is_damage and reaches_end) for note in self.notes]
+        return notes if self.transactions is None else [*notes, *self.transactions.notes]
 
     def end_of(self, slot: int) -> int:
         """The offset at which the segment in this slot ends: the next one's base offset, or the end of the log."""
@@ -130,8 +140,10 @@ def relisted(files: PartitionFiles) -> PartitionFiles:
         raise ScanError(f"{files.location}: deleted or renamed while it was read") from None
 
 
-def look_at(files: PartitionFiles, patience: WriterPatience | None = None) -> PartitionSnapshot:
-    """A snapshot of these files; FileNotFoundError if one of them is gone."""
+def look_at(
+    files: PartitionFiles, patience: WriterPatience | None = None, *, is_committed: bool = False
+) -> PartitionSnapshot:
+    """A snapshot of these files, with transactions if `is_committed`; FileNotFoundError if one of them is gone."""
     listed = effective_segments(files)
     first = listed[0].base_offset if listed else 0
     checkpointed = files.root.log_start_offsets().get(files.topic_partition, 0) if files.whole else 0
@@ -147,7 +159,12 @@ def look_at(files: PartitionFiles, patience: WriterPatience | None = None) -> Pa
     if high_watermark is not None:
         high_watermark = min(max(high_watermark, log_start_offset), log_end_offset)
     notes = _tail_note(files, segments, tail)
-    return PartitionSnapshot(files, segments, log_start_offset, log_end_offset, high_watermark, tail, notes, failure)
+    found = PartitionSnapshot(files, segments, log_start_offset, log_end_offset, high_watermark, tail, notes, failure)
+    if not is_committed:
+        return found
+    from octavo.scanner.partition.transactions import read_transactions  # it loads what decodes markers
+
+    return replace(found, transactions=read_transactions(found))
 
 
 def effective_segments(files: PartitionFiles) -> tuple[ListedSegment, ...]:

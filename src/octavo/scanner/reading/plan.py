@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from octavo.scanner.partition.index_files import read_offset_index
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 from octavo.scanner.places.location import Location, ReadableFile
 from octavo.scanner.places.segment_log import first_offset_at, follow
-
-if TYPE_CHECKING:
-    from octavo.scanner.partition.transactions import PartitionTransactions
 
 SPLIT_BYTES = 128 << 20
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
@@ -94,17 +91,17 @@ class ReadTask:
 def plan_partition(
     snapshot: PartitionSnapshot,
     offsets: OffsetRange,
-    transactions: PartitionTransactions | None,
     split_bytes: int = SPLIT_BYTES,
     max_unpacked_bytes: int | None = None,
     where: RecordFilter | None = None,
 ) -> list[ReadTask]:
-    """The tasks for these offsets of a partition, each of about `split_bytes`; transactions are for read_committed."""
+    """The tasks for these offsets of a partition, each of about `split_bytes`."""
     if offsets.start >= offsets.end:
         return []
     ranges: list[SegmentRange] = []
     for slot in range(len(snapshot.segments)):
         ranges += _ranges(snapshot, slot, offsets, split_bytes)
+    transactions = snapshot.transactions
     aborted = transactions.aborted if transactions else ()
     first_offsets, last_offsets = np.array([txn[1:3] for txn in aborted], np.int64).reshape(-1, 2).T
     tasks = []

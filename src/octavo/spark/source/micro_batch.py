@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from octavo.format.names import TopicPartition
 from octavo.spark.query.values import Offsets, listed
 from octavo.spark.source.data_loss import SourceFindings
-from octavo.spark.source.log_view import Partitions
+from octavo.spark.source.log_view import Partitions, range_within
 from octavo.spark.source.offset_ranges import PartitionRange
 
 # For a partition: how many bytes lie between two offsets, and the offset that a number of bytes reaches from a start.
@@ -73,10 +73,10 @@ def ranges_between(
     if gone:
         findings.lost(f"Cannot find offsets for partitions {listed(gone)}. They may have been deleted.")
     for topic_partition in sorted(ends.keys() & partitions.keys()):
-        view, end = partitions[topic_partition], ends[topic_partition]
+        snapshot, end = partitions[topic_partition], ends[topic_partition]
         start = starts.get(topic_partition)
         if start is None:
-            start = view.start
+            start = snapshot.log_start_offset
             if start != 0:
                 findings.lost(f"Added partition {topic_partition} starts from {start} instead of 0.")
         if end < start:
@@ -86,4 +86,4 @@ def ranges_between(
                 " topic-partition is deleted and re-created."
             )
             continue
-        yield view.range_within(start, end, findings)
+        yield range_within(snapshot, start, end, findings)
