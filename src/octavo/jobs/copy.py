@@ -49,7 +49,7 @@ class CopyTask:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        return self.snapshot.topic_partition
+        return self.snapshot.files.topic_partition
 
     @property
     def size(self) -> int:
@@ -75,7 +75,7 @@ def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = No
     tasks = []
     for files in partitions:
         snapshot = take_snapshot(files)
-        topic, topic_id, notes = snapshot.topic_partition.topic, None, []
+        topic, topic_id, notes = snapshot.files.topic_partition.topic, None, []
         try:
             topic_id = snapshot.files.topic_id()
         except CorruptionError as error:

@@ -139,11 +139,11 @@ def count(
             for outcome in finished:
                 tally.add(outcome.get())
         except ScanError as error:
-            yield Note(str(planned.snapshot.topic_partition), f"not counted: {error}")
+            yield Note(str(planned.snapshot.files.topic_partition), f"not counted: {error}")
             continue
         snapshot = planned.snapshot
         yield PartitionCount(
-            snapshot.topic_partition,
+            snapshot.files.topic_partition,
             planned.topic_id,
             len(snapshot.segments),
             snapshot.log_start_offset,

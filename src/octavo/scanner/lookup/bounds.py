@@ -76,7 +76,7 @@ def resolve(bounds: Bounds, snapshot: PartitionSnapshot) -> OffsetRange:
 
 
 def _asked(offsets: Offsets, snapshot: PartitionSnapshot, otherwise: Offset) -> int:
-    offset = offsets.get(snapshot.topic_partition, otherwise) if isinstance(offsets, Mapping) else offsets
+    offset = offsets.get(snapshot.files.topic_partition, otherwise) if isinstance(offsets, Mapping) else offsets
     if isinstance(offset, int):
         if offset < 0:
             raise ScanError(f"offset {offset} is below 0; give a number, earliest, latest or highWatermark")

@@ -9,7 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from octavo.errors import ScanError
-from octavo.format.names import FileKind, SegmentFile, TopicPartition, Transient
+from octavo.format.names import (
+    LOG_START_OFFSET_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    FileKind,
+    SegmentFile,
+    Transient,
+)
 from octavo.scanner.findings import Note
 from octavo.scanner.partition.tail import LOOKS, SegmentTail, WriterPatience, read_tail
 from octavo.scanner.places.files import ListedSegment, PartitionFiles, read_partition, read_segments
@@ -38,10 +44,6 @@ class PartitionSnapshot:
     notes: tuple[Note, ...] = ()
     failure: OSError | None = None  # why the last segment, which is not in `segments`, cannot be read
     transactions: PartitionTransactions | None = None  # only for read_committed
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return self.files.topic_partition
 
     @property
     def readable_end(self) -> int:
@@ -146,7 +148,7 @@ def look_at(
     """A snapshot of these files, with transactions if `is_committed`; FileNotFoundError if one of them is gone."""
     listed = effective_segments(files)
     first = listed[0].base_offset if listed else 0
-    checkpointed = files.root.log_start_offsets().get(files.topic_partition, 0) if files.whole else 0
+    checkpointed = files.root.offsets(LOG_START_OFFSET_CHECKPOINT).get(files.topic_partition, 0) if files.whole else 0
     log_start_offset = max(checkpointed, first)
     pending_start = files.root.pending_starts().get(files.topic_partition) if files.whole else None
     segments, tail, failure = _readable(files, listed, patience)
@@ -155,7 +157,7 @@ def look_at(
     log_end_offset = max(tail.next_offset if tail else 0, listed[-1].base_offset if listed else 0, log_start_offset)
     if pending_start is not None:
         log_end_offset = max(min(log_end_offset, pending_start), log_start_offset)
-    high_watermark = files.root.high_watermarks().get(files.topic_partition)
+    high_watermark = files.root.offsets(REPLICATION_OFFSET_CHECKPOINT).get(files.topic_partition)
     if high_watermark is not None:
         high_watermark = min(max(high_watermark, log_start_offset), log_end_offset)
     notes = _tail_note(files, segments, tail)

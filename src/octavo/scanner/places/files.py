@@ -66,9 +66,6 @@ class PartitionFiles:
         """Where a segment's file is."""
         return self.location.child(segment.name(kind))
 
-    def snapshot_path(self, offset: int) -> Location:
-        return snapshot_path(self.location, offset)
-
     def transient_segments(self, transient: Transient) -> tuple[ListedSegment, ...]:
         """The segments that are being added or removed, by their suffix."""
         parsed = ((SegmentFile.parse(name), stat) for name, stat in self.others.items())

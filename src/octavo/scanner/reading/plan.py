@@ -110,7 +110,7 @@ def plan_partition(
         overlapping = np.flatnonzero((first_offsets < end) & (last_offsets >= start))
         left_out = tuple(aborted[slot] for slot in overlapping.tolist())
         replay_end = transactions.last_stable_offset if transactions and start < transactions.unindexed_below else None
-        place = snapshot.files.location, *snapshot.topic_partition
+        place = snapshot.files.location, *snapshot.files.topic_partition
         tasks.append(ReadTask(*place, start, end, tuple(group), left_out, replay_end, max_unpacked_bytes, where))
     return tasks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from octavo.errors import ScanError
-from octavo.format.names import TopicPartition
+from octavo.format.names import LOG_START_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT, TopicPartition
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retrying, until_settled
 from octavo.scanner.places.files import PartitionFiles
@@ -100,13 +100,17 @@ def _is_unchanged(known: PartitionSnapshot, files: PartitionFiles) -> bool:
     It cannot show that for a preallocated log, whose size does not change and whose modification time is too coarse.
     Checkpoints are read again with each listing, so they are compared too.
     """
-    before, topic_partition = known.files, files.topic_partition
+    before = known.files
     return (
         before.location == files.location
         and before.segments == files.segments
         and before.others == files.others
         and not (known.tail is not None and known.tail.zeros)
-        and before.root.log_start_offsets().get(topic_partition) == files.root.log_start_offsets().get(topic_partition)
-        and before.root.high_watermarks().get(topic_partition) == files.root.high_watermarks().get(topic_partition)
-        and before.root.pending_starts().get(topic_partition) == files.root.pending_starts().get(topic_partition)
+        and _limits(before) == _limits(files)
     )
+
+
+def _limits(files: PartitionFiles) -> list[int | None]:
+    """What the files in the root say about a partition."""
+    checkpoints = map(files.root.offsets, (LOG_START_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT))
+    return [offsets.get(files.topic_partition) for offsets in (*checkpoints, files.root.pending_starts())]
