@@ -206,8 +206,13 @@ class Scan:
         roots = {id(files.root): files.root for files in self._partitions}.values()
 
         def plan_all(again: bool) -> tuple[list[_Planned], Iterable[Root]]:
-            listed = [relisted(files) for files in self._partitions] if again else self._partitions
-            return [self._planned(files) for files in listed], roots
+            planned = []
+            for files in self._partitions:
+                try:
+                    planned.append(retrying(relisted(files) if again else files, self._plan))
+                except OSError as error:
+                    planned.append(_Planned([], [], error))
+            return planned, roots
 
         planned = until_settled(plan_all)
         for one in planned:
@@ -220,12 +225,6 @@ class Scan:
         for root in roots:
             self._findings.count(root.notes)
         return [task for one in planned for task in one.tasks]
-
-    def _planned(self, files: PartitionFiles) -> _Planned:
-        try:
-            return retrying(files, self._plan)
-        except OSError as error:
-            return _Planned([], [], error)
 
     def _plan(self, files: PartitionFiles) -> _Planned:
         request = self._request

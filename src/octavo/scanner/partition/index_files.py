@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from octavo.format.indexes.offset_index import OffsetIndex
+from octavo.format.indexes.offset_index import OffsetIndex, OffsetPosition
 from octavo.format.indexes.time_index import TimeIndex
 from octavo.format.names import FileKind
 from octavo.kernels.integers import INT32_MAX
+from octavo.scanner.places.files import ListedSegment, PartitionFiles
 from octavo.scanner.places.location import Location, ReadableFile, read_fully
 from octavo.scanner.places.segment_log import first_offset_at
-
-if TYPE_CHECKING:
-    from octavo.format.indexes.offset_index import OffsetPosition
-    from octavo.scanner.places.files import ListedSegment, PartitionFiles
 
 Index = TypeVar("Index", OffsetIndex, TimeIndex)
 

@@ -69,10 +69,15 @@ class PartitionSnapshot:
             return self.tail.position
         return log.size()
 
-    def first_slot(self) -> int:
-        """The slot of the segment that holds the log start offset."""
-        below = sum(segment.base_offset <= self.log_start_offset for segment in self.segments)
-        return max(below - 1, 0)
+    def listed_size(self, slot: int) -> int:
+        """The listed size of the batches in this slot; zeros may follow those of the last segment."""
+        if self.tail is not None and slot + 1 == len(self.segments):
+            return self.tail.position
+        return self.segments[slot].log.size
+
+    def slot_of(self, offset: int) -> int:
+        """The slot of the segment that holds an offset; the first one if the offset lies before it."""
+        return max(sum(segment.base_offset <= offset for segment in self.segments) - 1, 0)
 
 
 def take_snapshot(files: PartitionFiles, patience: WriterPatience | None = None) -> PartitionSnapshot:

@@ -66,7 +66,7 @@ def read_transactions(snapshot: PartitionSnapshot) -> PartitionTransactions:
         notes.append(Note(str(passed[0]), sentence, is_damage=True))
     aborted = {(txn.last_offset, txn.producer_id): txn for txn in replay.aborted}
     unindexed_below = snapshot.log_start_offset
-    for slot in range(snapshot.first_slot(), len(snapshot.segments)):
+    for slot in range(snapshot.slot_of(snapshot.log_start_offset), len(snapshot.segments)):
         segment = snapshot.segments[slot]
         index = _read_index(snapshot, segment, notes)
         if (index is None or index.cut_bytes) and segment.base_offset < start:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from octavo.errors import CorruptionError
 from octavo.format.batches.batch_summary import is_wrapper
@@ -12,10 +11,7 @@ from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.sound import broken
 from octavo.format.batches.walker import walk
 from octavo.kernels.layout import LOG_OVERHEAD, MIN_MESSAGE_SIZE, SIZE_POSITION, Column
-from octavo.scanner.places.location import ReadableFile, read_fully
-
-if TYPE_CHECKING:
-    from octavo.scanner.places.location import Location
+from octavo.scanner.places.location import Location, ReadableFile, read_fully
 
 _LEAST_CHUNK_BYTES = 16 << 10
 

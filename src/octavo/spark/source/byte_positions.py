@@ -18,7 +18,7 @@ def bytes_between(snapshot: PartitionSnapshot, start: int, end: int) -> int:
         if snapshot.end_of(slot) <= start or segment.base_offset >= end:
             continue
         first = _position(snapshot, segment, start) if start > segment.base_offset else 0
-        last = _position(snapshot, segment, end) if end < snapshot.end_of(slot) else _size(snapshot, slot)
+        last = _position(snapshot, segment, end) if end < snapshot.end_of(slot) else snapshot.listed_size(slot)
         total += max(last - first, 1)
     return total
 
@@ -33,7 +33,7 @@ def offset_reached(snapshot: PartitionSnapshot, start: int, end: int, size: int)
         try:
             index = read_offset_index(snapshot.files, segment)
             first = index.lookup(start).position if start > segment.base_offset else 0
-            whole = _size(snapshot, slot) - first
+            whole = snapshot.listed_size(slot) - first
             if whole > left:
                 return min(_cut(snapshot, segment, index, first + left, start) or segment_end, end)
         except FileNotFoundError:
@@ -57,14 +57,4 @@ def _cut(
 
 
 def _position(snapshot: PartitionSnapshot, segment: ListedSegment, offset: int) -> int:
-    try:
-        return read_offset_index(snapshot.files, segment).lookup(offset).position
-    except FileNotFoundError:
-        return 0
-
-
-def _size(snapshot: PartitionSnapshot, slot: int) -> int:
-    """The size of a segment's batches; in the last segment zeros may follow them."""
-    if slot + 1 == len(snapshot.segments) and snapshot.tail is not None:
-        return snapshot.tail.position
-    return snapshot.segments[slot].log.size
+    return read_offset_index(snapshot.files, segment).lookup(offset).position
