@@ -22,12 +22,12 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from octavo.format.arrow import FIELDS, to_arrow
+from octavo.format.arrow import FIELDS, to_array
 from octavo.scanner.findings import ScanFindings
 from octavo.scanner.reading.arrow_text import as_text, text_schema
 from octavo.scanner.reading.plan import ReadTask, RecordFilter
 from octavo.scanner.reading.pool import ColumnPool
-from octavo.scanner.reading.read import COLUMNS, Filling, TaskReader, wanted_columns
+from octavo.scanner.reading.read import Filling, TaskReader, wanted_columns
 
 _CONSTANT = {
     "topic": pa.field("topic", pa.string(), nullable=False),
@@ -45,7 +45,7 @@ def schema_of(columns: tuple[str, ...], *, dictionaries: bool = False, text: boo
 
     With `text`, keys, values and header values are strings.
     """
-    fields = [_CONSTANT.get(name) or FIELDS[COLUMNS[name]] for name in columns]
+    fields = [_CONSTANT.get(name) or FIELDS[name] for name in columns]
     if dictionaries:
         fields = [field.with_type(_DICTIONARY) if pa.types.is_string(field.type) else field for field in fields]
     return text_schema(pa.schema(fields)) if text else pa.schema(fields)
@@ -121,15 +121,13 @@ class BatchBuilder:
     def __init__(self, schema: pa.Schema, pool: ColumnPool, converters: Converters | None = None) -> None:
         self._schema = schema
         self._fields = [(field.name, field.type) for field in schema]  # asking the schema each time takes longer
-        self._wanted = wanted_columns(tuple(schema.names))
         self._with_type_ids = ("timestampType", pa.int32()) in self._fields
         self._pool = pool
         self._converters = converters or {}
         self._repeated: dict[str | int, pa.Array] = {}
 
     def batch(self, task: ReadTask, filling: Filling) -> pa.RecordBatch:
-        decoded = to_arrow(self._pool.lend(filling.columns), self._wanted)
-        timestamp_type = filling.timestamp_type
+        lent, timestamp_type = self._pool.lend(filling.columns), filling.timestamp_type
         same: dict[str, str | int] = {
             "topic": task.topic,
             "partition": task.partition,
@@ -138,11 +136,11 @@ class BatchBuilder:
         arrays = []
         for name, kind in self._fields:
             if name in same:
-                arrays.append(self._repeat(kind, same[name], filling.columns.rows))
+                arrays.append(self._repeat(kind, same[name], lent.rows))
             elif name in self._converters:
-                arrays.append(self._converters[name](decoded.column(name), kind))
+                arrays.append(self._converters[name](to_array(lent, name), kind))
             else:
-                arrays.append(decoded.column(name))
+                arrays.append(to_array(lent, name))
         whole = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
         return whole.slice(filling.start, filling.stop - filling.start)
 
