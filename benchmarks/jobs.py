@@ -17,7 +17,7 @@ from benchmarks import limits
 from benchmarks.data import D1, D2, D4, FOLDER, DataSet, batch_table, json_path
 from benchmarks.directory import log_directory, put_segment
 from octavo import kernels
-from octavo.format.arrow import from_arrow, to_arrow
+from octavo.format.arrow import FIELDS, from_arrow, to_array
 from octavo.format.batches.chunk_walk import walk_chunks
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.walker import walk
@@ -25,6 +25,7 @@ from octavo.format.compression import CODECS, Codec
 from octavo.jobs.verify.finding import Severity
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
+from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import BATCH_OVERHEAD, Code, Column
 from octavo.system.runner import ThreadRunner
 
@@ -40,6 +41,11 @@ class Job:
     gate: float
     records: int
     size: int
+
+
+def to_arrow(columns: RecordColumns, wanted: Column) -> pa.RecordBatch:
+    names = [name for name in FIELDS if wanted & Column[name.upper()]]
+    return pa.RecordBatch.from_arrays([to_array(columns, name) for name in names], names)
 
 
 def walk_file(path: Path) -> None:

@@ -17,11 +17,11 @@ from tests.interop.broker import Broker
 import octavo
 from benchmarks import clocks, kafka
 from benchmarks.data import D1, FOLDER
+from benchmarks.jobs import to_arrow
 from benchmarks.measure import Contender
 from benchmarks.options import parse, print_heading
 from benchmarks.reading import Versus, nothing, run
 from octavo.client.log_dir import LogDir
-from octavo.format.arrow import to_arrow
 from octavo.kernels.layout import Column
 
 RECORDS = 1_000_000  # 116 B each, like d1's

@@ -9,7 +9,7 @@ import pytest
 
 from octavo.errors import CorruptionError, ScanError
 from octavo.format.kafka_uuid import to_text
-from octavo.format.names import FolderState, TopicPartition, Transient
+from octavo.format.names import LOG_START_OFFSET_CHECKPOINT, OFFSET_CHECKPOINTS, FolderState, TopicPartition, Transient
 from octavo.scanner.log_dirs import merge, open_log_dirs
 from octavo.scanner.places.directory import Directory, read_directory
 from octavo.scanner.places.location import locate
@@ -54,10 +54,9 @@ def test_a_log_directory_is_its_partitions_and_what_else_is_there(logs: Path) ->
     assert directory.files.keys() == {"log-start-offset-checkpoint", "meta.properties"}
     meta = directory.root.meta_properties()
     assert meta is not None and (meta.cluster_id, meta.node_id) == ("abc", 7)
-    assert directory.root.log_start_offsets() == {ORDERS: 2}
-    assert (
-        directory.root.high_watermarks() == directory.root.recovery_points() == directory.root.cleaner_offsets() == {}
-    )
+    offsets = {name: directory.root.offsets(name) for name in OFFSET_CHECKPOINTS}
+    assert offsets.pop(LOG_START_OFFSET_CHECKPOINT) == {ORDERS: 2}
+    assert list(offsets.values()) == [{}, {}, {}]
     assert not directory.notes and not directory.root.notes
 
 
@@ -89,7 +88,7 @@ def test_small_files_may_be_absent_or_damaged(logs: Path) -> None:
     assert files.leader_epochs() == []
     with pytest.raises(CorruptionError, match=r"partition.metadata, position 10: expected two lines"):
         files.topic_id()
-    assert directory.root.log_start_offsets() == directory.root.high_watermarks() == {}
+    assert [directory.root.offsets(name) for name in OFFSET_CHECKPOINTS] == [{}, {}, {}, {}]
     assert [str(note).removeprefix(f"{logs}/") for note in directory.root.notes] == [
         "log-start-offset-checkpoint: not read: checkpoint announces 2 entries, but 1 follow",
         "replication-offset-checkpoint: not read: Is a directory",
@@ -101,7 +100,7 @@ def test_a_partitions_folder_is_read_with_the_checkpoints_around_it(
 ) -> None:
     for directory in (read(logs / "orders-0"), read_relative(logs / "orders-0", monkeypatch)):
         assert directory.partitions.keys() == {ORDERS}
-        assert directory.root.log_start_offsets() == {ORDERS: 2}
+        assert directory.root.offsets(LOG_START_OFFSET_CHECKPOINT) == {ORDERS: 2}
         assert directory.single
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at
 from octavo.scanner.places.files import PartitionFiles
 from tests.spark.orders import TEN, write_orders
 
@@ -23,6 +24,7 @@ from octavo.format.names import TopicPartition
 from octavo.format.small_files.checkpoint import encode_offsets
 from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.query.stream_options import StreamOptions
+from octavo.spark.source import log_view
 from octavo.spark.source.stream_reader import StreamReader, stream_reader
 from octavo.system.clock import ManualClock
 from tests.scanner.segments import write_segment
@@ -327,13 +329,12 @@ def test_a_log_that_was_cut_is_a_loss_below_the_high_watermark_too(logs: Path) -
 def test_partitions_that_did_not_change_are_not_read_again(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = reader(logs)
     looked: list[str] = []
-    look_at = stream._view._look_at
 
-    def noted(files: PartitionFiles) -> Any:
+    def noted(files: PartitionFiles, *, is_committed: bool) -> PartitionSnapshot:
         looked.append(files.location.name)
-        return look_at(files)
+        return look_at(files, is_committed=is_committed)
 
-    monkeypatch.setattr(stream._view, "_look_at", noted)
+    monkeypatch.setattr(log_view, "look_at", noted)
     for _ in range(3):
         stream.initialOffset()
     assert sorted(looked) == ["orders-0", "orders-1"]

@@ -1,9 +1,8 @@
-"""Converts record columns to Arrow record batches and back without copying; the base for all use of pyarrow."""
+"""Converts record columns to Arrow arrays and back without copying; the base for all use of pyarrow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,29 +12,22 @@ from numpy.typing import NDArray
 from octavo.errors import EncodingError
 from octavo.format.java.utf8 import decode_utf8
 from octavo.kernels.columns import BinaryColumn, RecordColumns
-from octavo.kernels.layout import NO_TIMESTAMP, Column
+from octavo.kernels.layout import NO_TIMESTAMP
 
 HEADER = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
 _NO_HEADERS = pa.nulls(0, HEADER)  # pa.array would import pandas, which takes longer than everything else
 FIELDS = {
-    Column.OFFSET: pa.field("offset", pa.int64(), nullable=False),
-    Column.TIMESTAMP: pa.field("timestamp", pa.timestamp("ms", "UTC"), nullable=False),
-    Column.KEY: pa.field("key", pa.binary()),
-    Column.VALUE: pa.field("value", pa.binary()),
-    Column.HEADERS: pa.field("headers", pa.list_(pa.field("item", HEADER, nullable=False)), nullable=False),
+    "offset": pa.field("offset", pa.int64(), nullable=False),
+    "timestamp": pa.field("timestamp", pa.timestamp("ms", "UTC"), nullable=False),
+    "key": pa.field("key", pa.binary()),
+    "value": pa.field("value", pa.binary()),
+    "headers": pa.field("headers", pa.list_(pa.field("item", HEADER, nullable=False)), nullable=False),
 }
 
 
-def to_arrow(columns: RecordColumns, wanted: Column = Column.ALL) -> pa.RecordBatch:
-    """The filled rows as a record batch over the same memory, valid until the columns are filled again."""
-    schema, makers = _plan(int(wanted))
-    return pa.RecordBatch.from_arrays([make(columns) for make in makers], schema=schema)
-
-
-@cache
-def _plan(wanted: int) -> tuple[pa.Schema, list[Callable[[RecordColumns], pa.Array]]]:
-    chosen = [column for column in FIELDS if wanted & column]
-    return pa.schema([FIELDS[column] for column in chosen]), [_MAKERS[column] for column in chosen]
+def to_array(columns: RecordColumns, name: str) -> pa.Array:
+    """A column of `FIELDS` over the memory of the filled rows, valid until they are filled again."""
+    return _MAKERS[name](columns)
 
 
 def from_arrow(batch: pa.RecordBatch) -> RecordColumns:
@@ -46,10 +38,9 @@ def from_arrow(batch: pa.RecordBatch) -> RecordColumns:
     """
     rows = batch.num_rows
     given = dict(zip(batch.schema.names, batch.columns, strict=True))
-    unknown = given.keys() - {field.name for field in FIELDS.values()}
+    unknown = given.keys() - FIELDS.keys()
     if unknown:
-        known = ", ".join(field.name for field in FIELDS.values())
-        raise EncodingError(f"column {min(unknown)!r} is not a column of records: give some of {known}")
+        raise EncodingError(f"column {min(unknown)!r} is not a column of records: give some of {', '.join(FIELDS)}")
     columns = RecordColumns(
         _offsets(given["offset"]) if "offset" in given else np.arange(rows, dtype=np.int64),
         _timestamps(given["timestamp"]) if "timestamp" in given else np.full(rows, NO_TIMESTAMP),
@@ -77,7 +68,7 @@ def binary_array(kind: pa.DataType, column: BinaryColumn | None, rows: int) -> p
 
 
 def _headers(columns: RecordColumns) -> pa.Array:
-    kind, rows = FIELDS[Column.HEADERS].type, columns.header_rows
+    kind, rows = FIELDS["headers"].type, columns.header_rows
     if columns.header_offsets is None:
         return pa.array([[]] * columns.rows, kind)
     entries = _NO_HEADERS
@@ -171,13 +162,13 @@ def _check_headers(kind: pa.DataType) -> None:
         and {"key", "value"} <= {field.name for field in kind.value_type}
     ):
         return
-    raise EncodingError(f"column 'headers' is of type {kind}, expected {FIELDS[Column.HEADERS].type}")
+    raise EncodingError(f"column 'headers' is of type {kind}, expected {FIELDS['headers'].type}")
 
 
-_MAKERS: dict[Column, Callable[[RecordColumns], pa.Array]] = {
-    Column.OFFSET: lambda columns: fixed_array(pa.int64(), columns.offset, columns.rows),
-    Column.TIMESTAMP: lambda columns: fixed_array(FIELDS[Column.TIMESTAMP].type, columns.timestamp, columns.rows),
-    Column.KEY: lambda columns: binary_array(pa.binary(), columns.key, columns.rows),
-    Column.VALUE: lambda columns: binary_array(pa.binary(), columns.value, columns.rows),
-    Column.HEADERS: _headers,
+_MAKERS: dict[str, Callable[[RecordColumns], pa.Array]] = {
+    "offset": lambda columns: fixed_array(pa.int64(), columns.offset, columns.rows),
+    "timestamp": lambda columns: fixed_array(FIELDS["timestamp"].type, columns.timestamp, columns.rows),
+    "key": lambda columns: binary_array(pa.binary(), columns.key, columns.rows),
+    "value": lambda columns: binary_array(pa.binary(), columns.value, columns.rows),
+    "headers": _headers,
 }

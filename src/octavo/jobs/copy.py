@@ -49,7 +49,7 @@ class CopyTask:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        return self.snapshot.topic_partition
+        return self.snapshot.files.topic_partition
 
     @property
     def size(self) -> int:
@@ -75,7 +75,7 @@ def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = No
     tasks = []
     for files in partitions:
         snapshot = take_snapshot(files)
-        topic, topic_id, notes = snapshot.topic_partition.topic, None, []
+        topic, topic_id, notes = snapshot.files.topic_partition.topic, None, []
         try:
             topic_id = snapshot.files.topic_id()
         except CorruptionError as error:
@@ -125,7 +125,7 @@ def run(
     copied = Copied(start, start)
     copying = _Copying(log, findings, copied, dry_run, findings.damage_count)
     offsets = OffsetRange(start, source.log_end_offset)
-    for part in plan_partition(source, offsets, None):
+    for part in plan_partition(source, offsets):
         for chunk in Source(part, findings):
             if is_ending():
                 break

@@ -66,7 +66,7 @@ def _check_last_batch(source: PartitionSnapshot, log: PartitionLog, fields: list
 def _batch_at(source: PartitionSnapshot, offset: int) -> NDArray[np.void] | None:
     """The sound batch that holds an offset; None if compaction or damage has removed it."""
     ignored = ScanFindings("skip")
-    for task in plan_partition(source, OffsetRange(offset, offset + 1), None):
+    for task in plan_partition(source, OffsetRange(offset, offset + 1)):
         for chunk in Source(task, ignored):
             table = sound_batches(chunk, offset, offset + 1, ignored)
             holding = table[(table["base_offset"] <= offset) & (last_offsets(table) >= offset)]

@@ -112,7 +112,7 @@ def _plan(files: PartitionFiles, split_bytes: int) -> CountPlan:
         notes.append(Note(error.path or "", f"not read: {error.problem}"))
         topic_id = None
     shown = None if topic_id is None else kafka_uuid.to_text(topic_id)
-    return CountPlan(snapshot, shown, plan_partition(snapshot, offsets, None, split_bytes), notes)
+    return CountPlan(snapshot, shown, plan_partition(snapshot, offsets, split_bytes), notes)
 
 
 def run(task: ReadTask) -> Tally:
@@ -139,11 +139,11 @@ def count(
             for outcome in finished:
                 tally.add(outcome.get())
         except ScanError as error:
-            yield Note(str(planned.snapshot.topic_partition), f"not counted: {error}")
+            yield Note(str(planned.snapshot.files.topic_partition), f"not counted: {error}")
             continue
         snapshot = planned.snapshot
         yield PartitionCount(
-            snapshot.topic_partition,
+            snapshot.files.topic_partition,
             planned.topic_id,
             len(snapshot.segments),
             snapshot.log_start_offset,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from octavo.format.names import CLEAN_SHUTDOWN
+from octavo.format.names import CLEAN_SHUTDOWN, RECOVERY_POINT_CHECKPOINT
 from octavo.scanner.log_dirs import Place
 from octavo.scanner.places.directory import Directory, Wanted, read_directory
 from octavo.scanner.places.files import PartitionFiles
@@ -56,9 +56,10 @@ def known_topics(logdirs: Sequence[str]) -> set[str]:
 def bytes_to_recover(logdirs: Sequence[str], only: Only | None, *, check_all: bool = False) -> int:
     """How many bytes recovery reads: those after the recovery points, in directories that were not closed cleanly."""
     return sum(
-        _unflushed_bytes(files, 0 if check_all else directory.root.recovery_points().get(topic_partition, 0))
+        _unflushed_bytes(files, recovery_points.get(topic_partition, 0))
         for directory in _listed(logdirs, Selection(only).__contains__)
         if check_all or CLEAN_SHUTDOWN not in directory.files
+        for recovery_points in [{} if check_all else directory.root.offsets(RECOVERY_POINT_CHECKPOINT)]
         for topic_partition, files in directory.partitions.items()
     )
 

@@ -17,7 +17,6 @@ from octavo.scanner.findings import Note, OnDamage, ScanFindings
 from octavo.scanner.log_dirs import Place, open_log_dirs
 from octavo.scanner.lookup.bounds import Bounds, Offsets, Timestamp, resolve, to_milliseconds
 from octavo.scanner.partition.snapshot import look_at, relisted, retrying, until_settled
-from octavo.scanner.partition.transactions import read_transactions
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.location import Location
 from octavo.scanner.places.root import Root
@@ -207,8 +206,13 @@ class Scan:
         roots = {id(files.root): files.root for files in self._partitions}.values()
 
         def plan_all(again: bool) -> tuple[list[_Planned], Iterable[Root]]:
-            listed = [relisted(files) for files in self._partitions] if again else self._partitions
-            return [self._planned(files) for files in listed], roots
+            planned = []
+            for files in self._partitions:
+                try:
+                    planned.append(retrying(relisted(files) if again else files, self._plan))
+                except OSError as error:
+                    planned.append(_Planned([], [], error))
+            return planned, roots
 
         planned = until_settled(plan_all)
         for one in planned:
@@ -222,19 +226,12 @@ class Scan:
             self._findings.count(root.notes)
         return [task for one in planned for task in one.tasks]
 
-    def _planned(self, files: PartitionFiles) -> _Planned:
-        try:
-            return retrying(files, self._plan)
-        except OSError as error:
-            return _Planned([], [], error)
-
     def _plan(self, files: PartitionFiles) -> _Planned:
         request = self._request
-        snapshot = look_at(files)
-        transactions = read_transactions(snapshot) if request.is_committed else None
-        offsets = resolve(request.bounds, snapshot, transactions)
-        tasks = plan_partition(snapshot, offsets, transactions, *request.limits)
-        notes = [*snapshot.notes_up_to(offsets.end), *(transactions.notes if transactions else ()), *offsets.notes]
+        snapshot = look_at(files, is_committed=request.is_committed)
+        offsets = resolve(request.bounds, snapshot)
+        tasks = plan_partition(snapshot, offsets, *request.limits)
+        notes = [*snapshot.notes_up_to(offsets.end), *offsets.notes]
         failure = snapshot.failure if offsets.end >= snapshot.log_end_offset else None
         return _Planned(tasks, notes, failure, offsets.is_beyond)
 

@@ -76,13 +76,9 @@ def distinct(places: Iterable[Place]) -> list[Location]:
     """Each place once, by the first of its names."""
     locations: dict[str | Location, Location] = {}
     for location in map(locate, places):
-        locations.setdefault(_identity(location), location)
+        is_local = location.file_system == LOCAL
+        locations.setdefault(os.path.realpath(location.path) if is_local else location, location)
     return list(locations.values())
-
-
-def _identity(location: Location) -> str | Location:
-    """A key that is the same for all names of one place."""
-    return os.path.realpath(location.path) if location.file_system == LOCAL else location
 
 
 def merge(directories: Sequence[Directory]) -> LogDirs:

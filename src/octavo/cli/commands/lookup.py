@@ -146,16 +146,10 @@ def _cells(topic_partition: TopicPartition, found: LookupResult) -> list[str]:
 
 def _look_up(files: PartitionFiles, question: _Question) -> tuple[LookupResult, list[Note]]:
     """The answer, and notes about the end up to which was searched."""
-    snapshot = look_at(files)
-    end, notes = snapshot.log_end_offset, list(snapshot.notes)
+    snapshot = look_at(files, is_committed=question.committed)
+    end, notes = snapshot.readable_end, snapshot.notes_up_to(snapshot.log_end_offset)
     if snapshot.failure is not None:
         notes.append(not_read(snapshot.failure.filename or files.location, snapshot.failure))
-    if question.committed:
-        # imported here, because it loads what is needed to decode markers
-        from octavo.scanner.partition.transactions import read_transactions
-
-        transactions = read_transactions(snapshot)
-        end, notes = transactions.last_stable_offset, [*notes, *transactions.notes]
     if question.offset is not None:
         return find_offset(snapshot, question.offset, end), notes
     assert question.timestamp is not None

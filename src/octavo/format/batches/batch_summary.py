@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo import kernels
+from octavo.kernels.layout import CODEC_MASK
 
 
 class BatchSummary(NamedTuple):
@@ -41,6 +42,11 @@ def last_offsets(table: NDArray[np.void]) -> NDArray[np.int64]:
 def last_offset(batch: np.void) -> int:
     """`last_offsets` for one row."""
     return int(batch["base_offset"]) + int(batch["last_offset_delta"])
+
+
+def is_wrapper(batch: np.void) -> bool:
+    """Whether it is a compressed message of an old format, whose offset is that of the last message inside."""
+    return bool(batch["magic"] < 2 and batch["attributes"] & CODEC_MASK)
 
 
 def summarize(table: NDArray[np.void]) -> BatchSummary:

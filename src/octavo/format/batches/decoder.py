@@ -47,12 +47,7 @@ class Decoder:
         self.limit = unpack_limit() if limit is None else limit
         self._check_inner_crc = check_inner_crc
         self._scratch = Scratch()
-        self._filled_bytes = 0
-
-    @property
-    def filled_bytes(self) -> int:
-        """An upper bound for the record bytes of the last filling: its buffers have grown that far."""
-        return self._filled_bytes
+        self.filled_bytes = 0  # at least the record bytes of the last filling: its buffers have grown that far
 
     def decode(self, data: Buffer, table: NDArray[np.void]) -> Iterator[RecordColumns]:
         """The records of all batches in the table, in one or more fillings of the columns.
@@ -81,14 +76,14 @@ class Decoder:
 
     def _reset(self) -> None:
         self.columns.reset()
-        self._filled_bytes = 0
+        self.filled_bytes = 0
 
     def _fill(self, view: memoryview, table: NDArray[np.void], first: int) -> int:
         """Append batches from `first` on; returns the first one left for the next filling."""
-        while first < len(table) and self._filled_bytes < TARGET_BYTES:
-            if self._filled_bytes and table[first]["size"] > TARGET_BYTES:
+        while first < len(table) and self.filled_bytes < TARGET_BYTES:
+            if self.filled_bytes and table[first]["size"] > TARGET_BYTES:
                 break  # partly filled columns might not have room for it
-            kind, end, rows, size = kernels.next_run(table, first, TARGET_BYTES - self._filled_bytes)
+            kind, end, rows, size = kernels.next_run(table, first, TARGET_BYTES - self.filled_bytes)
             if kind == Kind.PLAIN:
                 self._make_room(rows, size)
                 self._records(view, table[first:end])
@@ -107,7 +102,7 @@ class Decoder:
 
     def _make_room(self, rows: int, data_bytes: int) -> None:
         """Make room for rows whose keys and values take at most this many bytes in total."""
-        self._filled_bytes += data_bytes
+        self.filled_bytes += data_bytes
         self.columns.grow(rows, data_bytes)
 
     def _packed(self, view: memoryview, table: NDArray[np.void], first: int, end: int) -> int:
@@ -115,7 +110,7 @@ class Decoder:
         columns."""
         # Rows are read from plain memory: reading one through numpy would take as long as everything else here.
         fields = map(_PACKED_FIELDS, layout.BATCH_ROW.iter_unpack(table[first:end].tobytes()))
-        while first < end and self._filled_bytes < TARGET_BYTES:
+        while first < end and self.filled_bytes < TARGET_BYTES:
             ends, rows, damage = self._unpack_set(view, islice(fields, UNPACK_BATCHES))
             last = first + len(ends) - 1
             self._make_room(rows, ends[-1])

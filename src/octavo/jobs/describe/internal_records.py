@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from octavo.errors import ScanError
@@ -35,4 +36,4 @@ def _plan(files: PartitionFiles, findings: ScanFindings) -> list[ReadTask]:
     transactions = read_transactions(snapshot)
     findings.take((*snapshot.notes, *transactions.notes))
     offsets = OffsetRange(snapshot.log_start_offset, snapshot.log_end_offset)
-    return plan_partition(snapshot, offsets, transactions.without_open(offsets.end))
+    return plan_partition(replace(snapshot, transactions=transactions.without_open(offsets.end)), offsets)

@@ -27,7 +27,7 @@ from octavo.jobs.verify.finding import Finding, FindingCollector, FindingKind, S
 from octavo.jobs.verify.kraft_snapshot import check_kraft_snapshot
 from octavo.jobs.verify.small_file import check_small_file
 from octavo.scanner.partition.tail import WriterPatience
-from octavo.scanner.places.files import PartitionFiles, from_entries
+from octavo.scanner.places.files import PartitionFiles, from_entries, snapshot_path
 
 _SUFFIXES = tuple(f"{kind}{transient}" for kind in FileKind for transient in Transient)
 _LEAVING = {
@@ -93,7 +93,7 @@ class _FolderCheck:
         if self._files.folder.topic == CLUSTER_METADATA_TOPIC:
             self._check_small(QUORUM_STATE, lambda content, _: quorum_state.decode(content))
         for offset in self._files.snapshots:
-            path = self._files.snapshot_path(offset)
+            path = snapshot_path(self._files.location, offset)
             check = partial(producers.check_entries, path, offset, offset == self._being_written())
             check_small_file(self._patience, path, check, self.findings)
 

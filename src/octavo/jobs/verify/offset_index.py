@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
+from octavo.format.batches.batch_summary import is_wrapper
 from octavo.format.batches.decoder import Decoder
 from octavo.format.indexes.offset_index import ENTRY
 from octavo.jobs.verify.finding import FindingCollector, FindingKind
 from octavo.jobs.verify.index_bytes import IndexBytes, check_order
 from octavo.jobs.verify.log import LogCheck
 from octavo.jobs.verify.view import LogPart, SegmentView
-from octavo.kernels.layout import CODEC_MASK, NO_TIMESTAMP, Column
+from octavo.kernels.layout import NO_TIMESTAMP, Column
 
 _BEYOND = 1 << 62
 
@@ -161,7 +162,7 @@ class OffsetIndexCheck:
 
     def _first_offset(self, part: LogPart, row: int) -> int | None:
         batch = part.table[row]
-        if batch["magic"] >= 2 or not batch["attributes"] & CODEC_MASK:
+        if not is_wrapper(batch):
             return int(batch["base_offset"])
         try:
             return int(self._decoder.decode_one(part.data, batch).offset[0])

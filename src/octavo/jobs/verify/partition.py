@@ -22,6 +22,7 @@ from octavo.jobs.verify.folder import FolderResult
 from octavo.jobs.verify.plan import PartitionPlan
 from octavo.jobs.verify.segment import SegmentResult
 from octavo.scanner.partition.snapshot import relisted, take_snapshot
+from octavo.scanner.places.files import snapshot_path
 from octavo.scanner.places.location import Entry, Location
 from octavo.scanner.places.root import Root
 
@@ -124,7 +125,7 @@ def _claims(plan: PartitionPlan, folder: FolderResult, checkpoints: CheckpointCa
         path, epoch = plan.files.location.child(LEADER_EPOCH_CHECKPOINT), folder.last_epoch
         yield _EndClaim(path, epoch.start_offset, f"epoch {epoch.epoch} from offset", False)
     for offset in folder.snapshots:
-        yield _EndClaim(plan.files.snapshot_path(offset), offset, "the producers' state before offset", False)
+        yield _EndClaim(snapshot_path(plan.files.location, offset), offset, "the producers' state before offset", False)
 
 
 def _holds_by_now(plan: PartitionPlan, claim: _EndClaim, checkpoints: CheckpointCache) -> bool:

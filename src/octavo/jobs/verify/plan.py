@@ -15,6 +15,7 @@ from octavo.format.names import (
     CLEAN_SHUTDOWN,
     CLUSTER_METADATA_TOPIC,
     META_PROPERTIES,
+    RECOVERY_POINT_CHECKPOINT,
     FolderState,
 )
 from octavo.jobs.verify.finding import FindingCollector, FindingKind
@@ -82,7 +83,7 @@ def plan(
 def _plan(directory: Directory, patience: WriterPatience) -> DirectoryPlan:
     clean = _is_there(directory.root.location.child(CLEAN_SHUTDOWN))
     indexes_each_batch = _indexes_each_batch(directory.root.location)
-    recovery_points = directory.root.recovery_points()
+    recovery_points = directory.root.offsets(RECOVERY_POINT_CHECKPOINT)
     # A partition that the checkpoint does not name was never flushed. Without the checkpoint and meta.properties, which
     # an owner creates first, these are folders without their root, and the recovery points are unknown.
     is_root = bool(recovery_points) or _is_there(directory.root.location.child(META_PROPERTIES))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from octavo.format.batches import zeros
 from octavo.kernels.layout import LOG_OVERHEAD, MAGIC_POSITION, MIN_MESSAGE_SIZE, SIZE_POSITION
 from octavo.scanner.places.location import ReadableFile, read_fully
-from octavo.scanner.places.segment_log import batch_at
+from octavo.scanner.places.segment_log import first_offset_at
 
 _WINDOW_BYTES = 1 << 20
 _HEADER_BYTES = MAGIC_POSITION + 1
@@ -38,7 +38,7 @@ def next_sound_position(
             position = start + int(candidate)
             if position >= before:
                 return None
-            if batch_at(log, position, end) is not None:
+            if first_offset_at(log, position, end) is not None:
                 return position
             budget -= int(_sizes(np.frombuffer(buffer, np.uint8), np.array([candidate]))[0])
             if budget <= 0:

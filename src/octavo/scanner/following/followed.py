@@ -13,7 +13,6 @@ from octavo.scanner.findings import ScanFindings
 from octavo.scanner.lookup.bounds import OffsetRange, resolve
 from octavo.scanner.lookup.times import first_offset_from
 from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, relisted, retrying
-from octavo.scanner.partition.transactions import PartitionTransactions, read_transactions
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.root import Root
 from octavo.scanner.reading.plan import ScanRequest, plan_partition
@@ -63,8 +62,8 @@ class Followed:
     def reach(self) -> OffsetRange:
         """Where the partition begins and ends for this reader."""
 
-        def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> OffsetRange:
-            return OffsetRange(snapshot.log_start_offset, self._end_of(snapshot, transactions))
+        def look(snapshot: PartitionSnapshot) -> OffsetRange:
+            return OffsetRange(snapshot.log_start_offset, self._end_of(snapshot))
 
         write_held([self.directory])
         return self._look(look)
@@ -72,9 +71,9 @@ class Followed:
     def first_from(self, timestamp: int) -> int | None:
         """The offset of the first record with this time or a later one; None if there is none."""
 
-        def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> int | None:
+        def look(snapshot: PartitionSnapshot) -> int | None:
             offset = first_offset_from(snapshot, timestamp, self._findings.notes)
-            return None if offset is None or offset >= self._end_of(snapshot, transactions) else offset
+            return None if offset is None or offset >= self._end_of(snapshot) else offset
 
         write_held([self.directory])
         return self._look(look)
@@ -84,10 +83,10 @@ class Followed:
         if self.position is None:
             bounds = self._request.bounds
 
-            def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> int:
+            def look(snapshot: PartitionSnapshot) -> int:
                 if self._reset_to == "latest":
-                    return self._end_of(snapshot, transactions)
-                return min(resolve(bounds, snapshot, transactions).start, self._end_of(snapshot, transactions))
+                    return self._end_of(snapshot)
+                return min(resolve(bounds, snapshot).start, self._end_of(snapshot))
 
             write_held([self.directory])
             self.position = self._look(look)
@@ -121,11 +120,11 @@ class Followed:
     def _fetch(self, position: int) -> None:
         """Look at the files again, and read from the position on, or from where `reset` says."""
 
-        def look(snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> None:
-            start, end = position, self._end_of(snapshot, transactions)
+        def look(snapshot: PartitionSnapshot) -> None:
+            start, end = position, self._end_of(snapshot)
             if not snapshot.log_start_offset <= start <= snapshot.log_end_offset:
                 start = self._reset(start, snapshot, end)
-            tasks = plan_partition(snapshot, OffsetRange(start, end), transactions, *self._request.limits)
+            tasks = plan_partition(snapshot, OffsetRange(start, end), *self._request.limits)
             self.position, self._end = start, max(start, end)
             self._records = read_records(tasks, self._findings)
 
@@ -140,16 +139,11 @@ class Followed:
         self._findings.loss(snapshot.files.location, sentence)
         return resumed
 
-    def _end_of(self, snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> int:
+    def _end_of(self, snapshot: PartitionSnapshot) -> int:
         to_end = replace(self._request.bounds, from_offset="earliest", from_timestamp=None)
-        return max(resolve(to_end, snapshot, transactions).end, snapshot.log_start_offset)
+        return max(resolve(to_end, snapshot).end, snapshot.log_start_offset)
 
-    def _look(self, look: Callable[[PartitionSnapshot, PartitionTransactions | None], Value]) -> Value:
+    def _look(self, look: Callable[[PartitionSnapshot], Value]) -> Value:
         """The result of `look` on the files as they are now; the checkpoints next to them are read again too."""
-
-        def at(files: PartitionFiles) -> Value:
-            snapshot = look_at(files)
-            return look(snapshot, read_transactions(snapshot) if self._request.is_committed else None)
-
         self._files = relisted(replace(self._files, root=Root(self._files.root.location)))
-        return retrying(self._files, at)
+        return retrying(self._files, lambda files: look(look_at(files, is_committed=self._request.is_committed)))

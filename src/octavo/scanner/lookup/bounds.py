@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
 from octavo.scanner.findings import Note
 from octavo.scanner.lookup.times import first_offset_from
 from octavo.scanner.partition.snapshot import PartitionSnapshot
-
-if TYPE_CHECKING:
-    from octavo.scanner.partition.transactions import PartitionTransactions
 
 OffsetName = Literal["earliest", "latest", "highWatermark"]
 
@@ -56,12 +53,12 @@ class OffsetRange:
     is_beyond: bool = False  # it was to start beyond the log's end
 
 
-def resolve(bounds: Bounds, snapshot: PartitionSnapshot, transactions: PartitionTransactions | None) -> OffsetRange:
-    """The offsets to read from one partition; with transactions, up to its last stable offset."""
-    limit = snapshot.log_end_offset if transactions is None else transactions.last_stable_offset
-    asked = _asked(bounds.from_offset, snapshot, limit, "earliest")
+def resolve(bounds: Bounds, snapshot: PartitionSnapshot) -> OffsetRange:
+    """The offsets to read from one partition."""
+    limit = snapshot.readable_end
+    asked = _asked(bounds.from_offset, snapshot, "earliest")
     start = max(asked, snapshot.log_start_offset)
-    end = min(_asked(bounds.to_offset, snapshot, limit, "latest"), limit)
+    end = min(_asked(bounds.to_offset, snapshot, "latest"), limit)
     notes: list[Note] = []
     if bounds.from_timestamp is not None:
         found = first_offset_from(snapshot, bounds.from_timestamp, notes)
@@ -78,18 +75,18 @@ def resolve(bounds: Bounds, snapshot: PartitionSnapshot, transactions: Partition
     return OffsetRange(start, end, tuple(notes), asked > snapshot.log_end_offset)
 
 
-def _asked(offsets: Offsets, snapshot: PartitionSnapshot, limit: int, otherwise: Offset) -> int:
-    offset = offsets.get(snapshot.topic_partition, otherwise) if isinstance(offsets, Mapping) else offsets
+def _asked(offsets: Offsets, snapshot: PartitionSnapshot, otherwise: Offset) -> int:
+    offset = offsets.get(snapshot.files.topic_partition, otherwise) if isinstance(offsets, Mapping) else offsets
     if isinstance(offset, int):
         if offset < 0:
             raise ScanError(f"offset {offset} is below 0; give a number, earliest, latest or highWatermark")
         return offset
     if isinstance(offset, FromEnd):
-        return max(limit - offset.offsets, snapshot.log_start_offset)
+        return max(snapshot.readable_end - offset.offsets, snapshot.log_start_offset)
     if offset == "earliest":
         return snapshot.log_start_offset
     if offset == "latest":
-        return limit
+        return snapshot.readable_end
     if offset == "highWatermark":
         if snapshot.high_watermark is None:
             raise ScanError(f"{snapshot.files.location}: replication-offset-checkpoint does not name this partition")

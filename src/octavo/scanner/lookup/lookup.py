@@ -52,9 +52,8 @@ def find_offset(snapshot: PartitionSnapshot, offset: int, end_offset: int) -> Lo
     """The first record at or after an offset and below `end_offset`; compaction leaves gaps."""
     if not snapshot.log_start_offset <= offset < end_offset:
         return LookupResult()
-    first = sum(segment.base_offset <= offset for segment in snapshot.segments) - 1
     result, notes = LookupResult(), tuple[Note, ...]()
-    for slot in range(max(first, 0), len(snapshot.segments)):
+    for slot in range(snapshot.slot_of(offset), len(snapshot.segments)):
         result = _Search(snapshot, slot, offset, end_offset).by_offset(offset)
         notes += result.notes
         if result.offset != NOT_FOUND:
@@ -99,8 +98,7 @@ def _find_max_timestamp(snapshot: PartitionSnapshot, end_offset: int) -> LookupR
 
 
 def _segment_of(snapshot: PartitionSnapshot, offset: int) -> ListedSegment | None:
-    slot = sum(segment.base_offset <= offset for segment in snapshot.segments) - 1
-    return snapshot.segments[slot] if slot >= 0 else None
+    return snapshot.segments[snapshot.slot_of(offset)] if snapshot.segments else None
 
 
 def _last_time_entry(snapshot: PartitionSnapshot, segment: ListedSegment) -> TimestampOffset:

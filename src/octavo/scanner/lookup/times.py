@@ -24,7 +24,7 @@ def first_offset_from(snapshot: PartitionSnapshot, timestamp: int, notes: list[N
     Transaction markers, which carry the broker's time, do not count as records here, although they do in a broker's
     lookup. `notes` collects skipped damage that may have held such a record.
     """
-    for slot in range(snapshot.first_slot(), len(snapshot.segments)):
+    for slot in range(snapshot.slot_of(snapshot.log_start_offset), len(snapshot.segments)):
         try:
             offset = _in_segment(snapshot, slot, timestamp, notes)
         except FileNotFoundError:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from octavo.format.indexes.offset_index import OffsetIndex
+from octavo.format.indexes.offset_index import OffsetIndex, OffsetPosition
 from octavo.format.indexes.time_index import TimeIndex
 from octavo.format.names import FileKind
 from octavo.kernels.integers import INT32_MAX
+from octavo.scanner.places.files import ListedSegment, PartitionFiles
 from octavo.scanner.places.location import Location, ReadableFile, read_fully
-from octavo.scanner.places.segment_log import batch_at
-
-if TYPE_CHECKING:
-    from octavo.format.indexes.offset_index import OffsetPosition
-    from octavo.scanner.places.files import ListedSegment, PartitionFiles
+from octavo.scanner.places.segment_log import first_offset_at
 
 Index = TypeVar("Index", OffsetIndex, TimeIndex)
 
@@ -96,8 +93,8 @@ def is_sound(entry: OffsetPosition, base_offset: int, log: ReadableFile, end: in
 
     Up to Kafka 4.0.0 it may also hold the last offset of an append of several batches.
     """
-    batch = batch_at(log, entry.position, end)
-    return batch is not None and base_offset <= batch.first_offset <= entry.offset
+    first_offset = first_offset_at(log, entry.position, end)
+    return first_offset is not None and base_offset <= first_offset <= entry.offset
 
 
 def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_only: bool = False) -> Index:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from octavo.errors import ScanError
-from octavo.format.names import FileKind, SegmentFile, TopicPartition, Transient
+from octavo.format.names import (
+    LOG_START_OFFSET_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    FileKind,
+    SegmentFile,
+    Transient,
+)
 from octavo.scanner.findings import Note
 from octavo.scanner.partition.tail import LOOKS, SegmentTail, WriterPatience, read_tail
 from octavo.scanner.places.files import ListedSegment, PartitionFiles, read_partition, read_segments
 from octavo.scanner.places.location import UNKNOWN_SIZE, ReadableFile
 from octavo.scanner.places.root import Root
+
+if TYPE_CHECKING:
+    from octavo.scanner.partition.transactions import PartitionTransactions
 
 _COMMITS = 5  # how many commits may interrupt a look before its result is used anyway
 _RETRY_SECONDS = 30.0
@@ -34,16 +43,19 @@ class PartitionSnapshot:
     tail: SegmentTail | None  # of the last segment; None if there are no segments
     notes: tuple[Note, ...] = ()
     failure: OSError | None = None  # why the last segment, which is not in `segments`, cannot be read
+    transactions: PartitionTransactions | None = None  # only for read_committed
 
     @property
-    def topic_partition(self) -> TopicPartition:
-        return self.files.topic_partition
+    def readable_end(self) -> int:
+        """The offset after the last whole batch; for read_committed, the last stable offset."""
+        return self.log_end_offset if self.transactions is None else self.transactions.last_stable_offset
 
     def notes_up_to(self, end_offset: int) -> list[Note]:
         """The notes for a reader up to an offset: damage at the end of the log counts only if the reader gets that
         far."""
         reaches_end = end_offset >= self.log_end_offset
-        return [note._replace(is_damage=note.is_damage and reaches_end) for note in self.notes]
+        notes = [note._replace(is_damage=note.is_damage and reaches_end) for note in self.notes]
+        return notes if self.transactions is None else [*notes, *self.transactions.notes]
 
     def end_of(self, slot: int) -> int:
         """The offset at which the segment in this slot ends: the next one's base offset, or the end of the log."""
@@ -57,10 +69,15 @@ class PartitionSnapshot:
             return self.tail.position
         return log.size()
 
-    def first_slot(self) -> int:
-        """The slot of the segment that holds the log start offset."""
-        below = sum(segment.base_offset <= self.log_start_offset for segment in self.segments)
-        return max(below - 1, 0)
+    def listed_size(self, slot: int) -> int:
+        """The listed size of the batches in this slot; zeros may follow those of the last segment."""
+        if self.tail is not None and slot + 1 == len(self.segments):
+            return self.tail.position
+        return self.segments[slot].log.size
+
+    def slot_of(self, offset: int) -> int:
+        """The slot of the segment that holds an offset; the first one if the offset lies before it."""
+        return max(sum(segment.base_offset <= offset for segment in self.segments) - 1, 0)
 
 
 def take_snapshot(files: PartitionFiles, patience: WriterPatience | None = None) -> PartitionSnapshot:
@@ -130,11 +147,13 @@ def relisted(files: PartitionFiles) -> PartitionFiles:
         raise ScanError(f"{files.location}: deleted or renamed while it was read") from None
 
 
-def look_at(files: PartitionFiles, patience: WriterPatience | None = None) -> PartitionSnapshot:
-    """A snapshot of these files; FileNotFoundError if one of them is gone."""
+def look_at(
+    files: PartitionFiles, patience: WriterPatience | None = None, *, is_committed: bool = False
+) -> PartitionSnapshot:
+    """A snapshot of these files, with transactions if `is_committed`; FileNotFoundError if one of them is gone."""
     listed = effective_segments(files)
     first = listed[0].base_offset if listed else 0
-    checkpointed = files.root.log_start_offsets().get(files.topic_partition, 0) if files.whole else 0
+    checkpointed = files.root.offsets(LOG_START_OFFSET_CHECKPOINT).get(files.topic_partition, 0) if files.whole else 0
     log_start_offset = max(checkpointed, first)
     pending_start = files.root.pending_starts().get(files.topic_partition) if files.whole else None
     segments, tail, failure = _readable(files, listed, patience)
@@ -143,11 +162,16 @@ def look_at(files: PartitionFiles, patience: WriterPatience | None = None) -> Pa
     log_end_offset = max(tail.next_offset if tail else 0, listed[-1].base_offset if listed else 0, log_start_offset)
     if pending_start is not None:
         log_end_offset = max(min(log_end_offset, pending_start), log_start_offset)
-    high_watermark = files.root.high_watermarks().get(files.topic_partition)
+    high_watermark = files.root.offsets(REPLICATION_OFFSET_CHECKPOINT).get(files.topic_partition)
     if high_watermark is not None:
         high_watermark = min(max(high_watermark, log_start_offset), log_end_offset)
     notes = _tail_note(files, segments, tail)
-    return PartitionSnapshot(files, segments, log_start_offset, log_end_offset, high_watermark, tail, notes, failure)
+    found = PartitionSnapshot(files, segments, log_start_offset, log_end_offset, high_watermark, tail, notes, failure)
+    if not is_committed:
+        return found
+    from octavo.scanner.partition.transactions import read_transactions  # it loads what decodes markers
+
+    return replace(found, transactions=read_transactions(found))
 
 
 def effective_segments(files: PartitionFiles) -> tuple[ListedSegment, ...]:

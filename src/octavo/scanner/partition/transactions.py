@@ -21,7 +21,7 @@ from octavo.scanner.findings import Note
 from octavo.scanner.partition.index_files import hint_for
 from octavo.scanner.partition.replay import TransactionReplay, transactional
 from octavo.scanner.partition.snapshot import PartitionSnapshot
-from octavo.scanner.places.files import ListedSegment
+from octavo.scanner.places.files import ListedSegment, snapshot_path
 from octavo.scanner.places.location import Location
 from octavo.scanner.places.root import read_small
 from octavo.scanner.places.segment_log import follow
@@ -66,7 +66,7 @@ def read_transactions(snapshot: PartitionSnapshot) -> PartitionTransactions:
         notes.append(Note(str(passed[0]), sentence, is_damage=True))
     aborted = {(txn.last_offset, txn.producer_id): txn for txn in replay.aborted}
     unindexed_below = snapshot.log_start_offset
-    for slot in range(snapshot.first_slot(), len(snapshot.segments)):
+    for slot in range(snapshot.slot_of(snapshot.log_start_offset), len(snapshot.segments)):
         segment = snapshot.segments[slot]
         index = _read_index(snapshot, segment, notes)
         if (index is None or index.cut_bytes) and segment.base_offset < start:
@@ -85,7 +85,7 @@ def _newest_state(snapshot: PartitionSnapshot, notes: list[Note]) -> tuple[int, 
     for offset in reversed(files.snapshots):
         if not snapshot.log_start_offset < offset <= snapshot.log_end_offset:
             continue
-        location = files.snapshot_path(offset)
+        location = snapshot_path(files.location, offset)
         try:
             producers = read_small(location, producer_snapshot.decode)
         except CorruptionError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from octavo.format.names import (
     LEADER_EPOCH_CHECKPOINT,
@@ -17,11 +17,8 @@ from octavo.format.names import (
 )
 from octavo.format.small_files import leader_epochs, partition_metadata
 from octavo.format.small_files.leader_epochs import EpochEntry
-from octavo.scanner.places.location import UNKNOWN_SIZE
+from octavo.scanner.places.location import UNKNOWN_SIZE, Entry, Location
 from octavo.scanner.places.root import Root, read_small
-
-if TYPE_CHECKING:
-    from octavo.scanner.places.location import Entry, Location
 
 
 class FileStat(NamedTuple):
@@ -65,9 +62,6 @@ class PartitionFiles:
     def path(self, segment: ListedSegment, kind: FileKind = FileKind.LOG) -> Location:
         """Where a segment's file is."""
         return self.location.child(segment.name(kind))
-
-    def snapshot_path(self, offset: int) -> Location:
-        return snapshot_path(self.location, offset)
 
     def transient_segments(self, transient: Transient) -> tuple[ListedSegment, ...]:
         """The segments that are being added or removed, by their suffix."""

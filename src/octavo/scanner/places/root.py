@@ -8,13 +8,10 @@ from typing import TypeVar
 from octavo.errors import CorruptionError
 from octavo.format.names import (
     CLEAN_SHUTDOWN,
-    CLEANER_OFFSET_CHECKPOINT,
     CLUSTER_METADATA_TOPIC,
     COMMIT_STORE,
     LOG_START_OFFSET_CHECKPOINT,
     META_PROPERTIES,
-    RECOVERY_POINT_CHECKPOINT,
-    REPLICATION_OFFSET_CHECKPOINT,
     TopicPartition,
 )
 from octavo.format.small_files import checkpoint, commit_store, meta_properties
@@ -41,18 +38,6 @@ class Root:
 
     def meta_properties(self) -> MetaProperties | None:
         return self._once(META_PROPERTIES, meta_properties.decode)
-
-    def log_start_offsets(self) -> Mapping[TopicPartition, int]:
-        return self.offsets(LOG_START_OFFSET_CHECKPOINT)
-
-    def recovery_points(self) -> Mapping[TopicPartition, int]:
-        return self.offsets(RECOVERY_POINT_CHECKPOINT)
-
-    def high_watermarks(self) -> Mapping[TopicPartition, int]:
-        return self.offsets(REPLICATION_OFFSET_CHECKPOINT)
-
-    def cleaner_offsets(self) -> Mapping[TopicPartition, int]:
-        return self.offsets(CLEANER_OFFSET_CHECKPOINT)
 
     def pending_starts(self) -> Mapping[TopicPartition, int]:
         """Where partitions end for readers, because an unfinished commit to several partitions begins there."""

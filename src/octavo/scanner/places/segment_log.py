@@ -1,21 +1,17 @@
-"""Walks the batches of an open log file, and finds the sound batch at a position."""
+"""Walks the batches of an open log file, and looks for a sound batch at a position."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.errors import CorruptionError
-from octavo.format.batches.batch_summary import last_offset
+from octavo.format.batches.batch_summary import is_wrapper
 from octavo.format.batches.chunk_walk import CHUNK_BYTES, Chunk, walk_chunks
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.sound import broken
 from octavo.format.batches.walker import walk
-from octavo.kernels.layout import CODEC_MASK, LOG_OVERHEAD, MIN_MESSAGE_SIZE, SIZE_POSITION, Column
-from octavo.scanner.places.location import ReadableFile, read_fully
-
-if TYPE_CHECKING:
-    from octavo.scanner.places.location import Location
+from octavo.kernels.layout import LOG_OVERHEAD, MIN_MESSAGE_SIZE, SIZE_POSITION, Column
+from octavo.scanner.places.location import Location, ReadableFile, read_fully
 
 _LEAST_CHUNK_BYTES = 16 << 10
 
@@ -45,45 +41,26 @@ def walk_file(file: ReadableFile, start: int, end: int, *, check_crc: bool = Tru
         raise failure
 
 
-class FoundBatch(NamedTuple):
-    """The size and the offsets of a sound batch."""
-
-    size: int
-    first_offset: int
-    last_offset: int
-
-
-def batch_at(file: ReadableFile, position: int, end: int) -> FoundBatch | None:
-    """The batch at a position; None unless a sound one begins there, ends by `end`, and can be read."""
-    try:
-        return _batch_at(file, position, end)
-    except OSError:
-        return None
-
-
-def _batch_at(file: ReadableFile, position: int, end: int) -> FoundBatch | None:
+def first_offset_at(file: ReadableFile, position: int, end: int) -> int | None:
+    """The first offset of the batch at a position; None unless a sound one begins there, ends by `end`, and can be
+    read."""
     if not 0 <= position <= end - LOG_OVERHEAD - MIN_MESSAGE_SIZE:
         return None
     head = memoryview(bytearray(LOG_OVERHEAD))
-    if read_fully(file, head, position) < len(head):
-        return None
-    size = LOG_OVERHEAD + int.from_bytes(head[SIZE_POSITION:LOG_OVERHEAD], signed=True)
-    if not LOG_OVERHEAD + MIN_MESSAGE_SIZE <= size <= end - position:
-        return None
-    data = memoryview(bytearray(size))
-    if read_fully(file, data, position) < size:
-        return None
-    walked = walk(data)
-    if len(walked.table) != 1 or broken(walked.table)[0]:
-        return None
-    row = walked.table[0]
-    first_offset = int(row["base_offset"])
-    if row["magic"] < 2 and row["attributes"] & CODEC_MASK:  # a wrapper has the offset of its last message
-        try:
-            first_offset = int(Decoder(Column.OFFSET).decode_one(data, row).offset[0])
-        except CorruptionError:
+    try:
+        read_fully(file, head, position)
+        size = LOG_OVERHEAD + int.from_bytes(head[SIZE_POSITION:], signed=True)
+        if not LOG_OVERHEAD + MIN_MESSAGE_SIZE <= size <= end - position:
             return None
-    return FoundBatch(size, first_offset, last_offset(row))
+        data = memoryview(bytearray(size))
+        table = walk(data[: read_fully(file, data, position)]).table
+        if len(table) != 1 or broken(table)[0]:
+            return None
+        if is_wrapper(table[0]):  # it has the offset of its last message
+            return int(Decoder(Column.OFFSET).decode_one(data, table[0]).offset[0])
+        return int(table[0]["base_offset"])
+    except (OSError, CorruptionError):
+        return None
 
 
 def follow(location: Location) -> ReadableFile:

@@ -35,9 +35,12 @@ class TopicSelection:
         return cls(names, None if partitions is None else frozenset(partitions))
 
     def wants(self, topic_partition: TopicPartition) -> bool:
-        return self._wants_topic(topic_partition.topic) and (
-            self.partitions is None or topic_partition.partition in self.partitions
-        )
+        topic, partition = topic_partition
+        if self.partitions is not None and partition not in self.partitions:
+            return False
+        if isinstance(self.topics, frozenset):
+            return topic in self.topics
+        return topic not in _INTERNAL and (self.topics is None or self.topics.fullmatch(topic) is not None)
 
     def among(self, listed: Iterable[TopicPartition], given: Collection[TopicPartition] = ()) -> list[TopicPartition]:
         """The wanted partitions. A partition whose own folder was `given` as the place counts as named."""
@@ -59,11 +62,6 @@ class TopicSelection:
         if self.topics is None:
             return [Note(place, f"only Kafka's internal topics are here; name one to read it: {there}")]
         return [Note(place, f"no topic matches {self.topics.pattern!r}; there is {there}")]
-
-    def _wants_topic(self, topic: str) -> bool:
-        if isinstance(self.topics, frozenset):
-            return topic in self.topics
-        return topic not in _INTERNAL and (self.topics is None or self.topics.fullmatch(topic) is not None)
 
     def check(self, names: Collection[TopicPartition], place: str) -> None:
         """Refuse a name for which nothing was found; `names` are the partitions that exist."""

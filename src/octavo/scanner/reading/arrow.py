@@ -17,17 +17,17 @@ Only key, value and a header's value can be null.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
 
-from octavo.format.arrow import FIELDS, to_arrow
+from octavo.format.arrow import FIELDS, to_array
 from octavo.scanner.findings import ScanFindings
 from octavo.scanner.reading.arrow_text import as_text, text_schema
 from octavo.scanner.reading.plan import ReadTask, RecordFilter
 from octavo.scanner.reading.pool import ColumnPool
-from octavo.scanner.reading.read import COLUMNS, Filling, TaskReader, wanted_columns
+from octavo.scanner.reading.read import Filling, TaskReader, wanted_columns
 
 _CONSTANT = {
     "topic": pa.field("topic", pa.string(), nullable=False),
@@ -37,13 +37,15 @@ _CONSTANT = {
 _DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 _LEAST_REPEATED = 32 << 10
 
+Converters = dict[str, Callable[[pa.Array, pa.DataType], pa.Array]]
+
 
 def schema_of(columns: tuple[str, ...], *, dictionaries: bool = False, text: bool = False) -> pa.Schema:
     """The schema of these columns, in their order; with `dictionaries`, repeating strings are dictionaries.
 
     With `text`, keys, values and header values are strings.
     """
-    fields = [_CONSTANT.get(name) or FIELDS[COLUMNS[name]] for name in columns]
+    fields = [_CONSTANT.get(name) or FIELDS[name] for name in columns]
     if dictionaries:
         fields = [field.with_type(_DICTIONARY) if pa.types.is_string(field.type) else field for field in fields]
     return text_schema(pa.schema(fields)) if text else pa.schema(fields)
@@ -61,7 +63,7 @@ def read_tasks(
     """The record batches of tasks, of about 2 MB each, which the caller may keep. `pool` has the same columns."""
     pool = pool or ColumnPool(wanted_columns(columns))
     reader = TaskReader(columns, findings, pool.take)
-    builder = _Builder(schema_of(columns, dictionaries=dictionaries), pool)
+    builder = BatchBuilder(schema_of(columns, dictionaries=dictionaries), pool)
     shown = schema_of(columns, dictionaries=dictionaries, text=True) if text else None
     for task in tasks:
         for filling in reader.fillings(task):
@@ -92,7 +94,8 @@ def to_reader(
     text: bool = False,
 ) -> pa.RecordBatchReader:
     """A reader of the tasks' record batches, one after the other, up to a number of records."""
-    batches = first_rows(read_tasks(tasks, columns, findings, text=text), limit)
+    batches = read_tasks(tasks, columns, findings, text=text)
+    batches = batches if limit is None else first_rows(batches, limit)
     return pa.RecordBatchReader.from_batches(schema_of(columns, text=text), batches)
 
 
@@ -109,45 +112,46 @@ def first_rows(batches: Iterable[pa.RecordBatch], rows: int | None) -> Iterator[
             return
 
 
-class _Builder:
-    """Combines the decoded columns with those that have one value for the whole batch."""
+class BatchBuilder:
+    """Makes record batches over decoded columns, without copying them; topic, partition and timestampType are repeated.
 
-    def __init__(self, schema: pa.Schema, pool: ColumnPool) -> None:
+    `converters` make an array of the schema's type from a column that is decoded to another.
+    """
+
+    def __init__(self, schema: pa.Schema, pool: ColumnPool, converters: Converters | None = None) -> None:
         self._schema = schema
-        self._wanted = wanted_columns(tuple(schema.names))
+        self._fields = [(field.name, field.type) for field in schema]  # asking the schema each time takes longer
+        self._with_type_ids = ("timestampType", pa.int32()) in self._fields
         self._pool = pool
-        self._repeated = Repeated()
+        self._converters = converters or {}
+        self._repeated: dict[str | int, pa.Array] = {}
 
     def batch(self, task: ReadTask, filling: Filling) -> pa.RecordBatch:
-        rows = filling.stop - filling.start
-        decoded = to_arrow(self._pool.lend(filling.columns), self._wanted).slice(filling.start, rows)
+        lent, timestamp_type = self._pool.lend(filling.columns), filling.timestamp_type
         same: dict[str, str | int] = {
             "topic": task.topic,
             "partition": task.partition,
-            "timestampType": str(filling.timestamp_type),
+            "timestampType": int(timestamp_type) if self._with_type_ids else str(timestamp_type),
         }
-        arrays = [
-            self._repeated.column(field.type, same[field.name], rows)
-            if field.name in same
-            else decoded.column(field.name)
-            for field in self._schema
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        arrays = []
+        for name, kind in self._fields:
+            if name in same:
+                arrays.append(self._repeat(kind, same[name], lent.rows))
+            elif name in self._converters:
+                arrays.append(self._converters[name](to_array(lent, name), kind))
+            else:
+                arrays.append(to_array(lent, name))
+        whole = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        return whole.slice(filling.start, filling.stop - filling.start)
 
+    def _repeat(self, kind: pa.DataType, value: str | int, rows: int) -> pa.Array:
+        """A column with a single value. All batches share the memory of one long array.
 
-class Repeated:
-    """Columns with a single value. All batches share the memory of one long array.
-
-    Columns with the same value share it too: all texts have one type, and so do all numbers.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str | int, pa.Array] = {}
-
-    def column(self, kind: pa.DataType, value: str | int, rows: int) -> pa.Array:
-        known = self._known.get(value)
+        Columns with the same value share it too: all texts have one type, and so do all numbers.
+        """
+        known = self._repeated.get(value)
         if known is None or len(known) < rows:
-            known = self._known[value] = _repeated(kind, value, max(rows, _LEAST_REPEATED))
+            known = self._repeated[value] = _repeated(kind, value, max(rows, _LEAST_REPEATED))
         return known.slice(0, rows)
 
 

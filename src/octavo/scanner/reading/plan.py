@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from octavo.scanner.lookup.bounds import Bounds, OffsetRange
 from octavo.scanner.partition.index_files import read_offset_index
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 from octavo.scanner.places.location import Location, ReadableFile
-from octavo.scanner.places.segment_log import batch_at, follow
-
-if TYPE_CHECKING:
-    from octavo.scanner.partition.transactions import PartitionTransactions
+from octavo.scanner.places.segment_log import first_offset_at, follow
 
 SPLIT_BYTES = 128 << 20
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
@@ -94,17 +91,17 @@ class ReadTask:
 def plan_partition(
     snapshot: PartitionSnapshot,
     offsets: OffsetRange,
-    transactions: PartitionTransactions | None,
     split_bytes: int = SPLIT_BYTES,
     max_unpacked_bytes: int | None = None,
     where: RecordFilter | None = None,
 ) -> list[ReadTask]:
-    """The tasks for these offsets of a partition, each of about `split_bytes`; transactions are for read_committed."""
+    """The tasks for these offsets of a partition, each of about `split_bytes`."""
     if offsets.start >= offsets.end:
         return []
     ranges: list[SegmentRange] = []
     for slot in range(len(snapshot.segments)):
         ranges += _ranges(snapshot, slot, offsets, split_bytes)
+    transactions = snapshot.transactions
     aborted = transactions.aborted if transactions else ()
     first_offsets, last_offsets = np.array([txn[1:3] for txn in aborted], np.int64).reshape(-1, 2).T
     tasks = []
@@ -113,7 +110,7 @@ def plan_partition(
         overlapping = np.flatnonzero((first_offsets < end) & (last_offsets >= start))
         left_out = tuple(aborted[slot] for slot in overlapping.tolist())
         replay_end = transactions.last_stable_offset if transactions and start < transactions.unindexed_below else None
-        place = snapshot.files.location, *snapshot.topic_partition
+        place = snapshot.files.location, *snapshot.files.topic_partition
         tasks.append(ReadTask(*place, start, end, tuple(group), left_out, replay_end, max_unpacked_bytes, where))
     return tasks
 
@@ -136,7 +133,7 @@ def _ranges(snapshot: PartitionSnapshot, slot: int, offsets: OffsetRange, split_
     """The parts of a segment's file that hold wanted offsets."""
     segment, end_offset = snapshot.segments[slot], snapshot.end_of(slot)
     is_last = slot + 1 == len(snapshot.segments)
-    end = snapshot.tail.position if is_last and snapshot.tail is not None else segment.log.size
+    end = snapshot.listed_size(slot)
     size = snapshot.tail.size if is_last and snapshot.tail is not None else segment.log.size
     if end == 0 or end_offset <= offsets.start or segment.base_offset >= offsets.end:
         return []
@@ -166,20 +163,20 @@ def _cuts(
     cuts = [(0, whole.first_offset)]
     if offsets.start > whole.first_offset:
         entry = index.lookup(offsets.start)
-        batch = batch_at(log, entry.position, end)
-        if batch is not None and whole.first_offset <= batch.first_offset <= entry.offset:
-            cuts = [(entry.position, batch.first_offset)]
+        first_offset = first_offset_at(log, entry.position, end)
+        if first_offset is not None and whole.first_offset <= first_offset <= entry.offset:
+            cuts = [(entry.position, first_offset)]
     beyond = int(np.searchsorted(index.offsets(), offsets.end)) + 1  # the entry before may reach beyond
     if beyond < len(index):
-        batch = batch_at(log, int(positions[beyond]), end)
-        if batch is not None and batch.first_offset >= offsets.end:
+        first_offset = first_offset_at(log, int(positions[beyond]), end)
+        if first_offset is not None and first_offset >= offsets.end:
             end = int(positions[beyond])
     while end - cuts[-1][0] > split_bytes:
         slot = int(np.searchsorted(positions, cuts[-1][0] + split_bytes))
         if slot >= len(index) or positions[slot] >= end:
             break
-        batch = batch_at(log, int(positions[slot]), end)
-        if batch is None or batch.first_offset <= cuts[-1][1]:
+        first_offset = first_offset_at(log, int(positions[slot]), end)
+        if first_offset is None or first_offset <= cuts[-1][1]:
             break  # a damaged index: the rest stays in one piece
-        cuts.append((int(positions[slot]), batch.first_offset))
+        cuts.append((int(positions[slot]), first_offset))
     return [*cuts, (end, whole.end_offset)]

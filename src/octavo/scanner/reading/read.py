@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
-from octavo.format.batches.batch_summary import last_offsets
+from octavo.format.batches.batch_summary import is_wrapper, last_offsets
 from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.sound import are_readable, flaw_of, unreadable
@@ -20,7 +20,7 @@ from octavo.kernels.layout import Column
 from octavo.scanner.findings import ScanFindings
 from octavo.scanner.reading.aborted import AbortedOf
 from octavo.scanner.reading.plan import ReadTask
-from octavo.scanner.reading.rows import all_delivered, delivered, is_wrapper, needs_offsets, timestamp_types
+from octavo.scanner.reading.rows import all_delivered, delivered, needs_offsets, timestamp_types
 from octavo.scanner.reading.source import Source
 
 # What the kernel builds for each column of a scan; a column marked 0 has one value for a whole batch.
@@ -43,18 +43,6 @@ class Filling(NamedTuple):
     start: int
     stop: int
     timestamp_type: TimestampType
-
-
-class _Delivered(NamedTuple):
-    """The batches of a chunk that a consumer gets; it wants their records from `start` on.
-
-    `is_whole`: it wants all records of all batches, which have magic 2 and CreateTime.
-    """
-
-    chunk: Chunk
-    start: int
-    table: NDArray[np.void]
-    is_whole: bool
 
 
 def wanted_columns(names: tuple[str, ...]) -> Column:
@@ -84,14 +72,17 @@ class TaskReader:
 
     def fillings(self, task: ReadTask) -> Iterator[Filling]:
         """The task's records in offset order."""
-        for chunk, start, table, is_whole in self._delivered(task):
+        source, aborted = Source(task, self._findings), AbortedOf(task, self._findings)
+        for chunk in source:
+            start, end = source.next_offset, task.end_offset
+            table, is_whole = self._delivered(chunk, start, end, aborted)
             is_one_type = is_whole or not self._by_type
             runs = [(table, TimestampType.CREATE_TIME)] if is_one_type else timestamp_types(table)
-            sliced = not is_whole and needs_offsets(table, start, task.end_offset)
+            sliced = not is_whole and needs_offsets(table, start, end)
             decoder = self._with_offsets if sliced else self._plain
             for rows, timestamp_type in runs:
-                for columns in self._decode(decoder, chunk, rows):
-                    first, last = _bounds(columns, start, task.end_offset) if sliced else (0, columns.rows)
+                for columns in self._decode(decoder, chunk, rows, task.max_unpacked_bytes):
+                    first, last = _bounds(columns, start, end) if sliced else (0, columns.rows)
                     if first < last:
                         yield Filling(columns, first, last, timestamp_type)
 
@@ -100,32 +91,32 @@ class TaskReader:
         batches that reach beyond the task's offsets, and the compressed wrappers of old formats.
         """
         records = 0
-        for chunk, start, table, is_whole in self._delivered(task):
+        source, aborted = Source(task, self._findings), AbortedOf(task, self._findings)
+        for chunk in source:
+            start, end = source.next_offset, task.end_offset
+            table, is_whole = self._delivered(chunk, start, end, aborted)
             by_header = table["count"] > 0
             if not is_whole:
-                by_header &= (table["base_offset"] >= start) & (last_offsets(table) < task.end_offset)
+                by_header &= (table["base_offset"] >= start) & (last_offsets(table) < end)
             records += int(table["count"][by_header].sum(dtype=np.int64))
             others = table[~by_header & (table["count"] != 0)]
-            for columns in self._decode(self._with_offsets, chunk, others):
-                first, last = _bounds(columns, start, task.end_offset)
+            for columns in self._decode(self._with_offsets, chunk, others, task.max_unpacked_bytes):
+                first, last = _bounds(columns, start, end)
                 records += last - first
         return records
 
-    def _delivered(self, task: ReadTask) -> Iterator[_Delivered]:
-        aborted = AbortedOf(task, self._findings)
-        source = Source(task, self._findings)
-        for decoder in (self._plain, self._with_offsets):
-            decoder.limit = unpack_limit() if task.max_unpacked_bytes is None else task.max_unpacked_bytes
-        for chunk in source:
-            start = source.next_offset
-            if all_delivered(chunk.summary, start, task.end_offset):
-                yield _Delivered(chunk, start, chunk.table, True)
-            else:
-                sound = sound_batches(chunk, start, task.end_offset, self._findings)
-                yield _Delivered(chunk, start, delivered(sound, start, task.end_offset, aborted.at(chunk)), False)
+    def _delivered(self, chunk: Chunk, start: int, end: int, aborted: AbortedOf) -> tuple[NDArray[np.void], bool]:
+        """The batches that a consumer gets, and whether it wants all of their records; see `all_delivered`."""
+        if all_delivered(chunk.summary, start, end):
+            return chunk.table, True
+        sound = sound_batches(chunk, start, end, self._findings)
+        return delivered(sound, start, end, aborted.at(chunk)), False
 
-    def _decode(self, decoder: Decoder, chunk: Chunk, table: NDArray[np.void]) -> Iterator[RecordColumns]:
+    def _decode(
+        self, decoder: Decoder, chunk: Chunk, table: NDArray[np.void], limit: int | None
+    ) -> Iterator[RecordColumns]:
         """Decode the batches; a damaged one is raised or skipped, as `findings` decides."""
+        decoder.limit = unpack_limit() if limit is None else limit
         while len(table):
             try:
                 for columns in decoder.decode(chunk.data, table):

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.batches.batch_summary import BatchSummary, last_offsets
+from octavo.format.batches.batch_summary import BatchSummary, is_wrapper, last_offsets
 from octavo.format.record import TimestampType
-from octavo.kernels.layout import CODEC_MASK, CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
+from octavo.kernels.layout import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
 from octavo.scanner.reading.aborted import AbortedRanges
 
 
@@ -51,10 +51,6 @@ def needs_offsets(table: NDArray[np.void], start: int, end: int) -> bool:
         return False
     first = table[0]
     return bool(first["base_offset"] < start or is_wrapper(first) or last_offsets(table[-1:])[0] >= end)
-
-
-def is_wrapper(row: np.void) -> bool:
-    return bool(row["magic"] < 2 and row["attributes"] & CODEC_MASK)
 
 
 def timestamp_types(table: NDArray[np.void]) -> list[tuple[NDArray[np.void], TimestampType]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 from octavo.errors import CorruptRecordError, ScanError
 from octavo.format.batches.batch_summary import last_offsets
@@ -18,23 +18,10 @@ from octavo.scanner.findings import ScanFindings
 from octavo.scanner.partition.index_files import hint_for, sound_position_after
 from octavo.scanner.partition.snapshot import ListingRetries, effective_segments
 from octavo.scanner.places.files import ListedSegment, PartitionFiles, read_partition
-from octavo.scanner.places.location import Location, ReadableFile
+from octavo.scanner.places.location import ReadableFile
 from octavo.scanner.places.root import Root
-from octavo.scanner.places.segment_log import batch_at, follow
+from octavo.scanner.places.segment_log import first_offset_at, follow
 from octavo.scanner.reading.plan import ReadTask, SegmentRange
-
-
-@dataclass(slots=True)
-class _Span:
-    """What to read from an open file: up to a position, or up to an offset if that comes first."""
-
-    log: ReadableFile
-    location: Location
-    start: int
-    end: int
-    size: int  # the expected size of the file
-    end_offset: int
-    passed_offset: int  # after the last sound batch so far, or where the first begins
 
 
 class Source:
@@ -48,6 +35,7 @@ class Source:
     def __init__(self, task: ReadTask, findings: ScanFindings) -> None:
         self.task = task
         self.next_offset = task.start_offset
+        self._passed_offset = 0  # after the last sound batch of the open file so far, or where the first begins
         self._findings = findings
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -64,78 +52,73 @@ class Source:
                 self._findings.unreadable(location, error)
                 continue
             with log:
-                yield from self._walk(self._span(part, log, location))
+                yield from self._walk(log, part if _is_planned(log, part) else self._replanned(log, part))
         if not self.task.ranges:
             yield from self._relocated(self.task.end_offset)
 
-    def _span(self, part: SegmentRange, log: ReadableFile, location: Location) -> _Span:
-        if _is_planned(log, part):
-            return _Span(log, location, part.start, part.end, part.size, part.end_offset, part.first_offset)
-        size = log.size()
-        return _Span(log, location, self._hint(part.name, log), size, size, part.end_offset, 0)
-
-    def _walk(self, span: _Span) -> Iterator[Chunk]:
+    def _walk(self, log: ReadableFile, part: SegmentRange) -> Iterator[Chunk]:
+        location, self._passed_offset = self.task.folder.child(part.name), part.first_offset
         while True:
-            stop, stop_position, read_to = Stop.END, span.end, span.start
+            stop, stop_position, read_to = Stop.END, part.end, part.start
             try:
-                for chunk in walk_into(span.log, span.start, span.end, span.passed_offset, str(span.location)):
+                for chunk in walk_into(log, part.start, part.end, self._passed_offset, str(location)):
                     yield chunk
-                    self._pass(span, chunk)
-                    if self.next_offset >= span.end_offset:
+                    self._pass(chunk)
+                    if self.next_offset >= part.end_offset:
                         return
                     read_to = chunk.stop_position
                     if chunk.stop is not None:
                         stop, stop_position = chunk.stop, chunk.stop_position
             except OSError as error:
-                self._findings.unreadable(span.location, error, read_to)
-                resumed = self._sound_after(span, read_to)
-                if resumed is None:
-                    return
-                span.start = resumed
-                continue
-            size = span.log.size()
-            if stop is Stop.END and size == span.size:
-                return  # after compaction, there may be no batch for the last offsets of a range
-            if size > span.end and stop is not Stop.SIZE_TOO_SMALL:
-                span.start, span.end, span.size = stop_position, size, size  # not the planned file, or it has grown
-            elif size < span.size:
-                self._findings.loss(span.location, f"truncated while it was read, at offset {self.next_offset}")
-                return
+                self._findings.unreadable(location, error, read_to)
+                resumed = self._sound_after(log, part, read_to)
             else:
-                resumed = self._resumed(span, stop, stop_position)
-                if resumed is None:
+                size = log.size()
+                if stop is Stop.END and size == part.size:
+                    return  # after compaction, there may be no batch for the last offsets of a range
+                if size > part.end and stop is not Stop.SIZE_TOO_SMALL:
+                    resumed, part = stop_position, replace(part, end=size, size=size)  # another file, or it has grown
+                elif size < part.size:
+                    self._findings.loss(location, f"truncated while it was read, at offset {self.next_offset}")
                     return
-                span.start = resumed
+                else:
+                    resumed = self._resumed(log, part, stop, stop_position)
+            if resumed is None:
+                return
+            part = replace(part, start=resumed)
 
-    def _pass(self, span: _Span, chunk: Chunk) -> None:
+    def _pass(self, chunk: Chunk) -> None:
         summary, last_offset = chunk.summary, chunk.summary.last_offset
         if summary.flaws & BROKEN or not summary.ascending:
             sound = chunk.table[~broken(chunk.table)]
             last_offset = int(last_offsets(sound).max()) if len(sound) else -1
-        span.passed_offset = max(span.passed_offset, last_offset + 1)
+        self._passed_offset = max(self._passed_offset, last_offset + 1)
         self.next_offset = max(self.next_offset, last_offset + 1)
 
-    def _resumed(self, span: _Span, stop: Stop, position: int) -> int | None:
+    def _resumed(self, log: ReadableFile, part: SegmentRange, stop: Stop, position: int) -> int | None:
         """Where a sound batch begins after the damage that ended a walk. Damage among wanted batches is reported."""
         try:
-            resumed = next_sound_position(span.log, position + 1, span.end, span.passed_offset)
+            resumed = next_sound_position(log, position + 1, part.end, self._passed_offset)
         except OSError:
-            resumed = self._sound_after(span, position)
-        batch = None if resumed is None else batch_at(span.log, resumed, span.end)
-        if batch is None or batch.first_offset > self.task.start_offset:
+            resumed = self._sound_after(log, part, position)
+        first_offset = None if resumed is None else first_offset_at(log, resumed, part.end)
+        if first_offset is None or first_offset > self.task.start_offset:
             problem = f"{STOP_TEXTS.get(stop, 'the end of the file')} after offset {self.next_offset - 1}"
-            expected = f"expected batches up to offset {span.end_offset - 1}"
-            error = CorruptRecordError(f"{problem}, {expected}", position=position, path=str(span.location))
-            self._findings.damage(error)
+            expected = f"expected batches up to offset {part.end_offset - 1}"
+            path = str(self.task.folder.child(part.name))
+            self._findings.damage(CorruptRecordError(f"{problem}, {expected}", position=position, path=path))
         return resumed
 
-    def _sound_after(self, span: _Span, position: int) -> int | None:
-        files, segment = self._listed(span.location.name)
-        return None if segment is None else sound_position_after(files, segment, span.log, position)
+    def _sound_after(self, log: ReadableFile, part: SegmentRange, position: int) -> int | None:
+        files, segment = self._listed(part.name)
+        return None if segment is None else sound_position_after(files, segment, log, position)
 
-    def _hint(self, name: str, log: ReadableFile) -> int:
-        files, segment = self._listed(name)
-        return 0 if segment is None else hint_for(files, segment, log, self.next_offset)
+    def _replanned(self, log: ReadableFile, part: SegmentRange) -> SegmentRange:
+        """Where the offsets of a range may be in a file that is not the planned one."""
+        files, segment = self._listed(part.name)
+        start = 0 if segment is None else hint_for(files, segment, log, self.next_offset)
+        size = log.size()
+        return replace(part, start=start, end=size, size=size, first_offset=0)
 
     def _listed(self, name: str) -> tuple[PartitionFiles, ListedSegment | None]:
         files = self._listing()
@@ -171,19 +154,13 @@ class Source:
             following = segments[slot + 1].base_offset if slot + 1 < len(segments) else end_offset
             if following <= self.next_offset or segment.base_offset >= end_offset:
                 continue
-            location = files.path(segment)
-            with location.open() as log:
+            with files.path(segment).open() as log:
                 start, size = hint_for(files, segment, log, self.next_offset), log.size()
                 end = min(following, end_offset)
-                yield from self._walk(_Span(log, location, start, size, size, end, segment.base_offset))
+                yield from self._walk(log, SegmentRange(segment.name(), start, size, size, segment.base_offset, end))
 
 
 def _is_planned(log: ReadableFile, part: SegmentRange) -> bool:
     """Whether the file can be the planned one: it is not shorter, and has the same batch at the same position."""
     size = log.size()
-    if size < part.size:
-        return False
-    if part.start == 0:
-        return True
-    batch = batch_at(log, part.start, size)
-    return batch is not None and batch.first_offset == part.first_offset
+    return size >= part.size and (part.start == 0 or first_offset_at(log, part.start, size) == part.first_offset)

@@ -13,10 +13,10 @@ from octavo.spark.query.limits import Limit, batch_limits
 from octavo.spark.query.options import warn_of
 from octavo.spark.query.schema import check_schema
 from octavo.spark.query.source_options import SourceOptions
-from octavo.spark.short_errors import short_errors, short_errors_in
-from octavo.spark.source.data_loss import DataLoss, SourceFindings
+from octavo.spark.short_errors import short_errors
+from octavo.spark.source.data_loss import SourceFindings
 from octavo.spark.source.filters import Pushed
-from octavo.spark.source.log_view import LogView, Partitions
+from octavo.spark.source.log_view import LogView, Partitions, range_within
 from octavo.spark.source.offset_ranges import PartitionRange
 from octavo.spark.source.positions import ends, log_ends, starts
 from octavo.spark.source.tasks import SourcePartition, plan_tasks, reporting
@@ -67,21 +67,21 @@ class BatchReader(DataSourceReader):
         from octavo.spark.source.record_batches import read_batches
 
         assert isinstance(partition, SourcePartition)
-        return short_errors_in(self._pushed.filter_rows(read_batches(partition, self._options)))
+        return self._pushed.filter_rows(read_batches(partition, self._options))
 
     def _ranges(self, partitions: Partitions) -> Iterator[PartitionRange]:
-        findings, loss = SourceFindings(self._options), DataLoss(self._options.fail_on_data_loss)
+        findings = SourceFindings(self._options)
         first = starts(self._start, partitions, self._options.on_no_match, log_ends(partitions), findings)
         last = ends(self._end, partitions, findings)
         for topic_partition in sorted(partitions):
-            view, start, end = partitions[topic_partition], first[topic_partition], last[topic_partition]
+            snapshot, start, end = partitions[topic_partition], first[topic_partition], last[topic_partition]
             if start > end:
                 raise ScanError(
                     f"The resolved start offset {start} is greater than the resolved end offset {end} for topic"
                     f" {topic_partition.topic} partition {topic_partition.partition}."
                 )
-            findings.take(view.notes_up_to(end))
-            yield self._pushed.narrow(view.range_within(start, end, loss), view.snapshot)
+            findings.take(snapshot.notes_up_to(end))
+            yield self._pushed.narrow(range_within(snapshot, start, end, findings), snapshot)
 
 
 class PushingReader(BatchReader):

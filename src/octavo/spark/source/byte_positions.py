@@ -8,7 +8,7 @@ from octavo.format.indexes.offset_index import OffsetIndex
 from octavo.scanner.partition.index_files import read_offset_index
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 from octavo.scanner.places.files import ListedSegment
-from octavo.scanner.places.segment_log import batch_at, follow
+from octavo.scanner.places.segment_log import first_offset_at, follow
 
 
 def bytes_between(snapshot: PartitionSnapshot, start: int, end: int) -> int:
@@ -18,7 +18,7 @@ def bytes_between(snapshot: PartitionSnapshot, start: int, end: int) -> int:
         if snapshot.end_of(slot) <= start or segment.base_offset >= end:
             continue
         first = _position(snapshot, segment, start) if start > segment.base_offset else 0
-        last = _position(snapshot, segment, end) if end < snapshot.end_of(slot) else _size(snapshot, slot)
+        last = _position(snapshot, segment, end) if end < snapshot.end_of(slot) else snapshot.listed_size(slot)
         total += max(last - first, 1)
     return total
 
@@ -33,7 +33,7 @@ def offset_reached(snapshot: PartitionSnapshot, start: int, end: int, size: int)
         try:
             index = read_offset_index(snapshot.files, segment)
             first = index.lookup(start).position if start > segment.base_offset else 0
-            whole = _size(snapshot, slot) - first
+            whole = snapshot.listed_size(slot) - first
             if whole > left:
                 return min(_cut(snapshot, segment, index, first + left, start) or segment_end, end)
         except FileNotFoundError:
@@ -50,23 +50,11 @@ def _cut(
     slot = max(int(np.searchsorted(positions, position, "right")) - 1, 0)
     with follow(snapshot.files.path(segment)) as log:
         for entry in positions[slot:].tolist():
-            batch = batch_at(log, entry, log.size())
-            if batch is None:
-                return None
-            if batch.first_offset > start:
-                return batch.first_offset
+            offset = first_offset_at(log, entry, log.size())
+            if offset is None or offset > start:
+                return offset
     return None
 
 
 def _position(snapshot: PartitionSnapshot, segment: ListedSegment, offset: int) -> int:
-    try:
-        return read_offset_index(snapshot.files, segment).lookup(offset).position
-    except FileNotFoundError:
-        return 0
-
-
-def _size(snapshot: PartitionSnapshot, slot: int) -> int:
-    """The size of a segment's batches; in the last segment zeros may follow them."""
-    if slot + 1 == len(snapshot.segments) and snapshot.tail is not None:
-        return snapshot.tail.position
-    return snapshot.segments[slot].log.size
+    return read_offset_index(snapshot.files, segment).lookup(offset).position

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo.errors import CorruptionError, CorruptRecordError, DataLossError, KafkaStorageError
@@ -21,18 +20,6 @@ _INSTRUCTION = "If you don't want your query to fail on such cases, set the sour
 _SKIP = 'To skip what is damaged and read the rest, set .option("onDamage", "skip")'
 
 
-@dataclass(frozen=True, slots=True)
-class DataLoss:
-    """Reports records that should be read but no longer exist. Picklable."""
-
-    fail: bool
-
-    def report(self, reason: str) -> None:
-        if self.fail:
-            raise DataLossError(f"{_MAY_BE_LOST}. {_INSTRUCTION} Reason: {reason}")
-        _log.warning("%s: %s", _MAY_BE_LOST, reason)
-
-
 class SourceFindings(ScanFindings):
     """What the driver or a task finds besides records, handled as the options say.
 
@@ -41,11 +28,17 @@ class SourceFindings(ScanFindings):
 
     def __init__(self, options: SourceOptions) -> None:
         super().__init__(options.on_damage, _SKIP)
-        self._loss = DataLoss(options.fail_on_data_loss)
+        self._fail_on_data_loss = options.fail_on_data_loss
         self._warned: set[Note] = set()
 
     def loss(self, path: object, sentence: str) -> None:
-        self._loss.report(f"{path}: {sentence}.")
+        self.lost(f"{path}: {sentence}.")
+
+    def lost(self, reason: str) -> None:
+        """Report records that should be read but no longer exist."""
+        if self._fail_on_data_loss:
+            raise DataLossError(f"{_MAY_BE_LOST}. {_INSTRUCTION} Reason: {reason}")
+        _log.warning("%s: %s", _MAY_BE_LOST, reason)
 
     def take(self, notes: Iterable[Note]) -> None:
         for note in notes:

@@ -2,59 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 from octavo.errors import ScanError
-from octavo.format.names import TopicPartition
-from octavo.scanner.findings import Note
+from octavo.format.names import LOG_START_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT, TopicPartition
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retrying, until_settled
-from octavo.scanner.partition.transactions import PartitionTransactions, read_transactions
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.root import Root
 from octavo.spark.query.source_options import SourceOptions
-from octavo.spark.source.data_loss import DataLoss, SourceFindings
+from octavo.spark.source.data_loss import SourceFindings
 from octavo.spark.source.offset_ranges import PartitionRange
 
-
-@dataclass(frozen=True, slots=True)
-class PartitionView:
-    """A partition at one moment, and how much of it its reader may see."""
-
-    snapshot: PartitionSnapshot
-    transactions: PartitionTransactions | None  # None for read_uncommitted
-
-    @property
-    def start(self) -> int:
-        return self.snapshot.log_start_offset
-
-    @property
-    def end(self) -> int:
-        """The offset after the last whole batch; for read_committed, the last stable offset."""
-        return self.snapshot.log_end_offset if self.transactions is None else self.transactions.last_stable_offset
-
-    @property
-    def committed_end(self) -> int:
-        """The end, or the checkpointed high watermark if that is lower; without a checkpoint nothing is committed."""
-        high_watermark = self.snapshot.high_watermark
-        return self.start if high_watermark is None else min(self.end, high_watermark)
-
-    def notes_up_to(self, end: int) -> list[Note]:
-        """What may be missing for a reader up to an offset."""
-        return [*self.snapshot.notes_up_to(end), *(self.transactions.notes if self.transactions else ())]
-
-    def range_within(self, start: int, end: int, loss: DataLoss) -> PartitionRange:
-        """The offsets of a range that exist; the others are reported as lost."""
-        topic_partition = self.snapshot.topic_partition
-        if start < end and (start < self.start or self.end < end):
-            loss.report(
-                f"Could not read records in offset [{start}, {end}) for topic partition {topic_partition}, which has"
-                f" [{self.start}, {self.end})."
-            )
-        return PartitionRange(topic_partition, max(start, self.start), min(end, self.end))
+Partitions = dict[TopicPartition, PartitionSnapshot]
 
 
-Partitions = dict[TopicPartition, PartitionView]
+def committed_end(snapshot: PartitionSnapshot) -> int:
+    """The end for readers, or the checkpointed high watermark if that is lower; without a checkpoint nothing is
+    committed."""
+    high_watermark = snapshot.high_watermark
+    return snapshot.log_start_offset if high_watermark is None else min(snapshot.readable_end, high_watermark)
+
+
+def range_within(snapshot: PartitionSnapshot, start: int, end: int, findings: SourceFindings) -> PartitionRange:
+    """The offsets of a range that exist; the others are reported as lost."""
+    topic_partition = snapshot.files.topic_partition
+    first, last = snapshot.log_start_offset, snapshot.readable_end
+    if start < end and (start < first or last < end):
+        findings.lost(
+            f"Could not read records in offset [{start}, {end}) for topic partition {topic_partition}, which has"
+            f" [{first}, {last})."
+        )
+    return PartitionRange(topic_partition, max(start, first), min(end, last))
 
 
 class LogView:
@@ -66,7 +45,7 @@ class LogView:
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._findings = SourceFindings(options)
-        self._known: dict[TopicPartition, tuple[PartitionFiles, PartitionView]] = {}
+        self._known: Partitions = {}
 
     def look(self, *, check_topics: bool = False) -> Partitions:
         """The partitions that exist now. With `check_topics`, raises if a named topic does not exist."""
@@ -80,27 +59,22 @@ class LogView:
         for topic_partition, error in log_dirs.unreadable().items():
             if subscription.wants(topic_partition):
                 self._findings.unreadable(topic_partition, error)
-        wanted = {
-            topic_partition: files
+        looked = {
+            topic_partition: self._snapshot(files)
             for topic_partition, files in log_dirs.partitions.items()
             if subscription.wants(topic_partition)
         }
-        views = {topic_partition: self._view(topic_partition, files) for topic_partition, files in wanted.items()}
-        self._known = {
-            topic_partition: (wanted[topic_partition], view)
-            for topic_partition, view in views.items()
-            if view is not None
-        }
-        roots = [directory.root for directory in log_dirs.directories]
-        return {topic_partition: view for topic_partition, view in views.items() if view is not None}, roots
+        self._known = {topic_partition: found for topic_partition, found in looked.items() if found is not None}
+        return self._known, [directory.root for directory in log_dirs.directories]
 
-    def _view(self, topic_partition: TopicPartition, files: PartitionFiles) -> PartitionView | None:
+    def _snapshot(self, files: PartitionFiles) -> PartitionSnapshot | None:
         """A partition as it is now; None if it was deleted since it was listed, or cannot be read and is skipped."""
-        known, view = self._known.get(topic_partition, (None, None))
-        if known is not None and view is not None and _is_unchanged(known, files, view):
-            return view
+        known = self._known.get(files.topic_partition)
+        if known is not None and _is_unchanged(known, files):
+            return known
+        is_committed = self._options.isolation_level == "read_committed"
         try:
-            return retrying(files, self._look_at)
+            found = retrying(files, partial(look_at, is_committed=is_committed))
         except ScanError:
             if _is_there(files):
                 raise
@@ -108,13 +82,9 @@ class LogView:
         except OSError as error:
             self._findings.unreadable(files.location, error)
             return None
-
-    def _look_at(self, files: PartitionFiles) -> PartitionView:
-        snapshot = look_at(files)
-        if snapshot.failure is not None:
-            self._findings.unreadable(files.location, snapshot.failure)
-        committed = self._options.isolation_level == "read_committed"
-        return PartitionView(snapshot, read_transactions(snapshot) if committed else None)
+        if found.failure is not None:
+            self._findings.unreadable(files.location, found.failure)
+        return found
 
 
 def _is_there(files: PartitionFiles) -> bool:
@@ -124,19 +94,23 @@ def _is_there(files: PartitionFiles) -> bool:
         return False
 
 
-def _is_unchanged(known: PartitionFiles, files: PartitionFiles, view: PartitionView) -> bool:
+def _is_unchanged(known: PartitionSnapshot, files: PartitionFiles) -> bool:
     """Whether a listing shows that nothing was written since.
 
     It cannot show that for a preallocated log, whose size does not change and whose modification time is too coarse.
     Checkpoints are read again with each listing, so they are compared too.
     """
-    tail, topic_partition = view.snapshot.tail, files.topic_partition
+    before = known.files
     return (
-        known.location == files.location
-        and known.segments == files.segments
-        and known.others == files.others
-        and not (tail is not None and tail.zeros)
-        and known.root.log_start_offsets().get(topic_partition) == files.root.log_start_offsets().get(topic_partition)
-        and known.root.high_watermarks().get(topic_partition) == files.root.high_watermarks().get(topic_partition)
-        and known.root.pending_starts().get(topic_partition) == files.root.pending_starts().get(topic_partition)
+        before.location == files.location
+        and before.segments == files.segments
+        and before.others == files.others
+        and not (known.tail is not None and known.tail.zeros)
+        and _limits(before) == _limits(files)
     )
+
+
+def _limits(files: PartitionFiles) -> list[int | None]:
+    """What the files in the root say about a partition."""
+    checkpoints = map(files.root.offsets, (LOG_START_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT))
+    return [offsets.get(files.topic_partition) for offsets in (*checkpoints, files.root.pending_starts())]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from octavo.format.names import TopicPartition
 from octavo.spark.query.values import Offsets, listed
-from octavo.spark.source.data_loss import DataLoss
-from octavo.spark.source.log_view import Partitions
+from octavo.spark.source.data_loss import SourceFindings
+from octavo.spark.source.log_view import Partitions, range_within
 from octavo.spark.source.offset_ranges import PartitionRange
 
 # For a partition: how many bytes lie between two offsets, and the offset that a number of bytes reaches from a start.
@@ -58,7 +58,9 @@ def limit_bytes(most: int, starts: Offsets, ends: Offsets, measure: Measure, rea
     return limited
 
 
-def ranges_between(starts: Offsets, ends: Offsets, partitions: Partitions, loss: DataLoss) -> Iterator[PartitionRange]:
+def ranges_between(
+    starts: Offsets, ends: Offsets, partitions: Partitions, findings: SourceFindings
+) -> Iterator[PartitionRange]:
     """The existing offsets of each partition; the others are reported. A new partition is read from its start.
 
     Only offsets outside the log count as lost. Offsets without a record, as left by compaction and transactions, do
@@ -66,22 +68,22 @@ def ranges_between(starts: Offsets, ends: Offsets, partitions: Partitions, loss:
     """
     deleted = starts.keys() - ends.keys()
     if deleted:
-        loss.report(f"Partitions {listed(deleted)} have been deleted.")
+        findings.lost(f"Partitions {listed(deleted)} have been deleted.")
     gone = {missing for missing in ends.keys() - partitions.keys() if ends[missing] != starts.get(missing)}
     if gone:
-        loss.report(f"Cannot find offsets for partitions {listed(gone)}. They may have been deleted.")
+        findings.lost(f"Cannot find offsets for partitions {listed(gone)}. They may have been deleted.")
     for topic_partition in sorted(ends.keys() & partitions.keys()):
-        view, end = partitions[topic_partition], ends[topic_partition]
+        snapshot, end = partitions[topic_partition], ends[topic_partition]
         start = starts.get(topic_partition)
         if start is None:
-            start = view.start
+            start = snapshot.log_start_offset
             if start != 0:
-                loss.report(f"Added partition {topic_partition} starts from {start} instead of 0.")
+                findings.lost(f"Added partition {topic_partition} starts from {start} instead of 0.")
         if end < start:
-            loss.report(
+            findings.lost(
                 f"Partition {topic_partition} offset was changed from {start} to {end}. This could be either 1) a user"
                 " error that the start offset is set beyond available offset when starting query, or 2) the kafka"
                 " topic-partition is deleted and re-created."
             )
             continue
-        yield view.range_within(start, end, loss)
+        yield range_within(snapshot, start, end, findings)

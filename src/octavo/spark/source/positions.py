@@ -6,7 +6,7 @@ from octavo.errors import ConfigError, ScanError
 from octavo.format.names import TopicPartition
 from octavo.scanner.findings import ScanFindings
 from octavo.scanner.lookup.lookup import NOT_FOUND, find_timestamp
-from octavo.scanner.partition.snapshot import look_at, retrying
+from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retrying
 from octavo.spark.query.limits import (
     EARLIEST_OFFSET,
     LATEST_OFFSET,
@@ -18,12 +18,12 @@ from octavo.spark.query.limits import (
 )
 from octavo.spark.query.source_options import OnNoMatch
 from octavo.spark.query.values import Offsets, listed
-from octavo.spark.source.log_view import Partitions, PartitionView
+from octavo.spark.source.log_view import Partitions, committed_end
 
 
 def log_ends(partitions: Partitions) -> Offsets:
     """Where each partition ends now."""
-    return {topic_partition: view.end for topic_partition, view in partitions.items()}
+    return {topic_partition: found.readable_end for topic_partition, found in partitions.items()}
 
 
 def starts(
@@ -33,8 +33,8 @@ def starts(
     if not isinstance(limit, AtTimestamp | AtTimestamps):
         return _at_offsets(limit, partitions, latest, "start")
     offsets = {}
-    for topic_partition, (view, timestamp) in _timestamps(limit, partitions, "start").items():
-        offset = _offset_at(view, timestamp, findings)
+    for topic_partition, (snapshot, timestamp) in _timestamps(limit, partitions, "start").items():
+        offset = _offset_at(snapshot, timestamp, findings)
         if offset == NOT_FOUND and on_no_match == "error":
             raise ConfigError(
                 f"No offset matched from request of topic-partition {topic_partition} and timestamp {timestamp}."
@@ -47,28 +47,30 @@ def ends(limit: Limit, partitions: Partitions, findings: ScanFindings) -> Offset
     """The end offset (exclusive) of each partition. A time that no record reaches does not limit it."""
     if isinstance(limit, AtTimestamp | AtTimestamps):
         offsets = {}
-        for topic_partition, (view, timestamp) in _timestamps(limit, partitions, "end").items():
-            offset = _offset_at(view, timestamp, findings)
-            offsets[topic_partition] = view.end if offset == NOT_FOUND else offset
+        for topic_partition, (snapshot, timestamp) in _timestamps(limit, partitions, "end").items():
+            offset = _offset_at(snapshot, timestamp, findings)
+            offsets[topic_partition] = snapshot.readable_end if offset == NOT_FOUND else offset
         return offsets
     return _at_offsets(limit, partitions, log_ends(partitions), "end")
 
 
 def _timestamps(
     limit: AtTimestamp | AtTimestamps, partitions: Partitions, side: str
-) -> dict[TopicPartition, tuple[PartitionView, int]]:
+) -> dict[TopicPartition, tuple[PartitionSnapshot, int]]:
     if isinstance(limit, AtTimestamp):
-        return {topic_partition: (view, limit.timestamp) for topic_partition, view in partitions.items()}
+        return {topic_partition: (found, limit.timestamp) for topic_partition, found in partitions.items()}
     _check_assigned(limit.timestamps, partitions, f"timestamp based {side}")
-    return {topic_partition: (view, limit.timestamps[topic_partition]) for topic_partition, view in partitions.items()}
+    return {
+        topic_partition: (found, limit.timestamps[topic_partition]) for topic_partition, found in partitions.items()
+    }
 
 
-def _offset_at(view: PartitionView, timestamp: int, findings: ScanFindings) -> int:
+def _offset_at(snapshot: PartitionSnapshot, timestamp: int, findings: ScanFindings) -> int:
     """What a broker would answer. If files disappeared, the partition is listed again."""
-    listed_first = view.snapshot.files
+    end = snapshot.readable_end
     result = retrying(
-        listed_first,
-        lambda files: find_timestamp(view.snapshot if files is listed_first else look_at(files), timestamp, view.end),
+        snapshot.files,
+        lambda files: find_timestamp(snapshot if files is snapshot.files else look_at(files), timestamp, end),
     )
     findings.take(result.notes)
     return result.offset
@@ -76,16 +78,19 @@ def _offset_at(view: PartitionView, timestamp: int, findings: ScanFindings) -> i
 
 def _at_offsets(limit: NamedLimit | AtOffsets, partitions: Partitions, latest: Offsets, side: str) -> Offsets:
     if limit is NamedLimit.EARLIEST:
-        return {topic_partition: view.start for topic_partition, view in partitions.items()}
+        return {topic_partition: found.log_start_offset for topic_partition, found in partitions.items()}
     if limit is NamedLimit.LATEST:
         return latest
     if limit is NamedLimit.HIGH_WATERMARK:
-        return {topic_partition: _high_watermark(view) for topic_partition, view in partitions.items()}
+        return {topic_partition: _high_watermark(found) for topic_partition, found in partitions.items()}
     assert isinstance(limit, AtOffsets)
     _check_assigned(limit.offsets, partitions, side)
     offsets = {}
     for topic_partition, offset in limit.offsets.items():
-        special = {EARLIEST_OFFSET: partitions[topic_partition].start, LATEST_OFFSET: latest[topic_partition]}
+        special = {
+            EARLIEST_OFFSET: partitions[topic_partition].log_start_offset,
+            LATEST_OFFSET: latest[topic_partition],
+        }
         offsets[topic_partition] = special.get(offset, offset)
     return offsets
 
@@ -100,8 +105,7 @@ def _check_assigned(specified: Offsets, partitions: Partitions, kind: str) -> No
         )
 
 
-def _high_watermark(view: PartitionView) -> int:
-    if view.snapshot.high_watermark is None:
-        place = view.snapshot.files.location
-        raise ScanError(f"{place}: replication-offset-checkpoint does not name this partition")
-    return view.committed_end
+def _high_watermark(snapshot: PartitionSnapshot) -> int:
+    if snapshot.high_watermark is None:
+        raise ScanError(f"{snapshot.files.location}: replication-offset-checkpoint does not name this partition")
+    return committed_end(snapshot)

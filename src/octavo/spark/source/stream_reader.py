@@ -23,11 +23,11 @@ from octavo.spark.query.schema import check_schema
 from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.query.stream_options import StreamOptions, warn_of_stream
 from octavo.spark.query.values import Offsets, from_nested, to_nested
-from octavo.spark.short_errors import short_errors, short_errors_in
+from octavo.spark.short_errors import short_errors
 from octavo.spark.source.byte_positions import bytes_between, offset_reached
-from octavo.spark.source.data_loss import DataLoss, SourceFindings
+from octavo.spark.source.data_loss import SourceFindings
 from octavo.spark.source.group_commits import GroupCommits
-from octavo.spark.source.log_view import LogView, Partitions
+from octavo.spark.source.log_view import LogView, Partitions, committed_end
 from octavo.spark.source.micro_batch import backlog, limit_bytes, limit_offsets, must_wait, ranges_between
 from octavo.spark.source.positions import starts
 from octavo.spark.source.tasks import SourcePartition, plan_tasks, reporting
@@ -117,14 +117,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         if not self._covers(last):
             self._look()  # after a restart, a batch of the checkpoint is planned before the first look
-        ranges = ranges_between(first, last, self._partitions, DataLoss(self._options.fail_on_data_loss))
+        ranges = ranges_between(first, last, self._partitions, SourceFindings(self._options))
         return reporting(plan_tasks(ranges, self._partitions, self._options))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from octavo.spark.source.record_batches import read_batches
 
         assert isinstance(partition, SourcePartition)
-        return short_errors_in(read_batches(partition, self._options))
+        return read_batches(partition, self._options)
 
     @short_errors
     def commit(self, end: Nested) -> None:
@@ -140,17 +140,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             topic_partition: offset for topic_partition, offset in done.items() if topic_partition in self._partitions
         }
         if self._group is not None and done != self._committed:
-            files = {
-                topic_partition.topic: self._partitions[topic_partition].snapshot.files for topic_partition in done
-            }
+            files = {topic_partition.topic: self._partitions[topic_partition].files for topic_partition in done}
             self._group.commit(done, {topic: found.topic_id() for topic, found in files.items()})
             self._committed = done
 
     def _look(self, *, check_topics: bool = False) -> None:
         self._partitions = self._view.look(check_topics=check_topics)
         self._latest = {
-            topic_partition: view.committed_end if self._stream.to_high_watermark else view.end
-            for topic_partition, view in self._partitions.items()
+            topic_partition: committed_end(found) if self._stream.to_high_watermark else found.readable_end
+            for topic_partition, found in self._partitions.items()
         }
 
     def _ends(self, known: Offsets) -> Offsets:
@@ -164,11 +162,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _end(self, topic_partition: TopicPartition, known: Offsets) -> int:
         """A partition's current end, never below what was read: a high watermark may go back after a broker's crash."""
         latest = self._latest[topic_partition]
-        return max(latest, min(known.get(topic_partition, latest), self._partitions[topic_partition].end))
+        return max(latest, min(known.get(topic_partition, latest), self._partitions[topic_partition].readable_end))
 
     def _covers(self, ends: Offsets) -> bool:
         return all(
-            topic_partition in self._partitions and self._partitions[topic_partition].end >= end
+            topic_partition in self._partitions and self._partitions[topic_partition].readable_end >= end
             for topic_partition, end in ends.items()
         )
 
@@ -189,7 +187,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """How far the limits let a micro-batch go. Partitions that are gone or went back are left to the planning."""
         present = {topic_partition: end for topic_partition, end in ends.items() if topic_partition in self._partitions}
         begins = {
-            topic_partition: max(known.get(topic_partition, 0), self._partitions[topic_partition].start)
+            topic_partition: max(known.get(topic_partition, 0), self._partitions[topic_partition].log_start_offset)
             for topic_partition in present
         }
         admission = self._stream.admission
@@ -200,7 +198,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**ends, **present}
 
     def _bytes_between(self, topic_partition: TopicPartition, start: int, end: int) -> int:
-        return bytes_between(self._partitions[topic_partition].snapshot, start, end)
+        return bytes_between(self._partitions[topic_partition], start, end)
 
     def _offset_reached(self, topic_partition: TopicPartition, start: int, end: int, size: int) -> int:
-        return offset_reached(self._partitions[topic_partition].snapshot, start, end, size)
+        return offset_reached(self._partitions[topic_partition], start, end, size)

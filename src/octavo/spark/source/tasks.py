@@ -9,10 +9,11 @@ from pyspark.sql.datasource import InputPartition
 
 from octavo.scanner.findings import Note
 from octavo.scanner.lookup.bounds import OffsetRange
-from octavo.scanner.partition.snapshot import look_at, retrying
+from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retrying
+from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.reading.plan import ReadTask, plan_partition
 from octavo.spark.query.source_options import SourceOptions, Splitting
-from octavo.spark.source.log_view import Partitions, PartitionView
+from octavo.spark.source.log_view import Partitions
 from octavo.spark.source.offset_ranges import PartitionRange, divide
 from octavo.spark.source.skipped import skipped_notes
 
@@ -40,18 +41,13 @@ def plan_tasks(
     return [SourcePartition(group) for group in grouped(tasks, splitting)]
 
 
-def _plan_range(part: PartitionRange, view: PartitionView, options: SourceOptions) -> list[ReadTask]:
-    listed_first, offsets = view.snapshot.files, OffsetRange(part.start, part.end)
-    return retrying(
-        listed_first,
-        lambda files: plan_partition(
-            view.snapshot if files is listed_first else look_at(files),
-            offsets,
-            view.transactions,
-            options.splitting.partition_bytes,
-            options.max_unpacked_bytes,
-        ),
-    )
+def _plan_range(part: PartitionRange, snapshot: PartitionSnapshot, options: SourceOptions) -> list[ReadTask]:
+    def plan(files: PartitionFiles) -> list[ReadTask]:
+        found = snapshot if files is snapshot.files else replace(look_at(files), transactions=snapshot.transactions)
+        offsets = OffsetRange(part.start, part.end)
+        return plan_partition(found, offsets, options.splitting.partition_bytes, options.max_unpacked_bytes)
+
+    return retrying(snapshot.files, plan)
 
 
 def reporting(planned: list[SourcePartition]) -> list[InputPartition]:
