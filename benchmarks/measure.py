@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 from benchmarks import clocks
 
+_CLEARLY_FASTER = 0.97
+_STEADY_RUNS = 3
+
 
 @dataclass
 class Contender:
@@ -19,6 +22,8 @@ class Contender:
     name: str
     run: Callable[[], object]
     clock: clocks.Clock = clocks.own
+    prepare: Callable[[], object] = lambda: None  # before each run; its time does not count
+    most_warmups: int = 1  # more than one: warm up until it gets no faster
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
 
@@ -35,10 +40,29 @@ def measure(contenders: list[Contender], rounds: int) -> None:
     """Warm up each contender, then run `rounds` rounds in which all take turns, so that a busy minute affects all
     alike."""
     for contender in contenders:
-        contender.run()
+        _warm_up(contender)
     for _ in range(rounds):
         for contender in contenders:
-            wall, cpu = time.perf_counter(), contender.clock()
-            seconds = contender.run()
-            contender.wall.append(seconds if isinstance(seconds, float) else time.perf_counter() - wall)
-            contender.cpu.append(contender.clock() - cpu)
+            wall, cpu = _run(contender)
+            contender.wall.append(wall)
+            contender.cpu.append(cpu)
+
+
+def _run(contender: Contender) -> tuple[float, float]:
+    """Wall and CPU seconds of one run."""
+    contender.prepare()
+    wall, cpu = time.perf_counter(), contender.clock()
+    seconds = contender.run()
+    cpu = contender.clock() - cpu
+    return seconds if isinstance(seconds, float) else time.perf_counter() - wall, cpu
+
+
+def _warm_up(contender: Contender) -> None:
+    """Run until several runs in a row were not clearly faster than the best one before them."""
+    best, slower = float("inf"), 0
+    for _ in range(contender.most_warmups):
+        wall, _ = _run(contender)
+        slower = slower + 1 if wall > best * _CLEARLY_FASTER else 0
+        best = min(best, wall)
+        if slower == _STEADY_RUNS:
+            return
