@@ -86,7 +86,7 @@ def test_damage_at_the_end_is_reported_and_the_exit_code_is_1(tmp_path: Path) ->
     path = write_segment(tmp_path / "orders-0", 0, batch(0), bytes(damaged), closed=False)
     run = octavo("topics", str(tmp_path), "--json")
     assert (run.exit, json.loads(run.stdout)["records"]) == (1, 1)
-    assert run.stderr.startswith(f"octavo: {path}: damaged batches at the end (1)")
+    assert run.stderr.startswith(f"octavo: {path}: a damaged batch at the end")
 
 
 def test_a_torn_end_is_reported_and_is_not_a_failure(tmp_path: Path) -> None:
