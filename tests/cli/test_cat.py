@@ -296,6 +296,7 @@ def test_what_cannot_be_read_is_one_sentence(logs: Path, arguments: list[str], s
         (["--grep", "("], "'(' is not a regular expression"),
         (["--key", "xyz", "--bytes", "hex"], "--key xyz is not valid hex, the form given by --bytes"),
         (["--text", "--bytes", "hex"], "--text and --bytes hex cannot be used together"),
+        (["--offset", "9", "--to-offset", "5"], "--to-offset 5 lies before --offset 9"),
         (["--follow", "--to-offset", "3"], "leave out --to-offset and --to-timestamp"),
         (["--follow", "--format", "parquet"], "prints json, csv or raw to stdout"),
         (["--from-timestamp", "noon"], "timestamp 'noon', expected milliseconds or ISO 8601"),
