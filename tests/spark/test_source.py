@@ -188,7 +188,7 @@ def test_an_error_says_what_was_wrong(spark: SparkSession, logs: Path, options: 
 
 
 def test_the_parent_of_log_directories_is_refused_in_a_few_lines(spark: SparkSession, logs: Path) -> None:
-    with pytest.raises(PySparkException, match="no partitions here; log directories below it: logs") as refusal:
+    with pytest.raises(PySparkException, match="no partitions here; log directory below it: logs") as refusal:
         read(spark, logs.parent).collect()
     assert len(str(refusal.value).splitlines()) <= 5  # Spark's own lines, one frame, the sentence
 
