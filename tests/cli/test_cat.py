@@ -212,7 +212,7 @@ def test_a_dash_is_stdout_and_a_file_url_a_path(logs: Path, tmp_path: Path) -> N
 def test_output_to_a_url_is_refused(logs: Path) -> None:
     run = octavo("cat", str(logs), "--output", "s3://KEY:SECRET@bucket/x")
     assert run.exit == 2
-    assert "records cannot be written to one: give a path of this machine" in run.stderr
+    assert "records cannot be written to one: give a path on this machine" in run.stderr
     assert "SECRET" not in run.stderr
 
 
