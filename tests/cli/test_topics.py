@@ -111,3 +111,17 @@ def test_a_long_name_is_cut_in_the_middle(capsys: pytest.CaptureFixture[str], mo
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     print_table([TableColumn("topic"), TableColumn("records", right=True)], [["a" * 20 + "b" * 20, "7"]])
     assert capsys.readouterr().out == f"{'topic':<21}  records\n{'a' * 10}…{'b' * 10}        7\n"
+
+
+def test_hidden_columns_are_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    columns = [TableColumn("topic"), TableColumn("records", importance=2), TableColumn("codecs", importance=1)]
+    said = "hidden, since the terminal is too narrow"
+    for width, hint in (
+        (23, ""),
+        (20, f"octavo: 1 column {said}: codecs; --json has it\n"),
+        (10, f"octavo: 2 columns {said}: records, codecs; --json has them\n"),
+    ):
+        monkeypatch.setenv("COLUMNS", str(width))
+        print_table(columns, [["orders", "7", "none"]])
+        assert capsys.readouterr().err == hint
