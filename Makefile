@@ -112,7 +112,7 @@ fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
 attack: setup ## kill, cut the power, fill disks, feed hostile files, interrupt, fork, crowd; print the scoreboard (ATTACK_ARGS=…)
 	$(BIN)/python -m tests.attack --jobs $(TEST_JOBS) $(ATTACK_ARGS)
 
-soak: setup ## attack, flip bytes, kill writers, read a busy broker's disk, fuzz for hours (SOAK_ATTACK= SOAK_FLIPS= SOAK_KILLS= SOAK_SECONDS= SOAK_FRAMES= SOAK_INPUTS=)
+soak: setup ## attack, flip bytes, kill writers, read a busy broker's disk, fuzz for hours (SOAK_ATTACK= SOAK_FLIPS= SOAK_KILLS= SOAK_PLAYS= SOAK_SECONDS= SOAK_FRAMES= SOAK_INPUTS=)
 	$(BIN)/python -m tests.attack --jobs $(TEST_JOBS) --seed $$(date +%s) $(SOAK_ATTACK)
 	OCTAVO_FLIPS=$(SOAK_FLIPS) $(PYTEST) tests/corruption
 	OCTAVO_KILLS=$(SOAK_KILLS) $(PYTEST) tests/crash/test_kills.py tests/broker/test_kills.py tests/broker/test_transactional_kills.py tests/broker/test_chain_kills.py

@@ -212,7 +212,7 @@ def test_a_dash_is_stdout_and_a_file_url_a_path(logs: Path, tmp_path: Path) -> N
 def test_output_to_a_url_is_refused(logs: Path) -> None:
     run = octavo("cat", str(logs), "--output", "s3://KEY:SECRET@bucket/x")
     assert run.exit == 2
-    assert "records cannot be written to one: give a path of this machine" in run.stderr
+    assert "records cannot be written to one: give a path on this machine" in run.stderr
     assert "SECRET" not in run.stderr
 
 
@@ -243,7 +243,7 @@ def test_a_torn_end_is_mentioned_and_is_not_a_failure() -> None:
 def test_a_damaged_batch_at_the_end_is_a_failure() -> None:
     done = cat(archives.unpack("v431-torn"), "--topic", "crash.prealloc")
     assert done.returncode == 1
-    assert b"damaged batches at the end (1): the log ends at position 11289, offset 2013" in done.stderr
+    assert b"a damaged batch at the end: the log ends at position 11289, offset 2013" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["length-negative", "length-too-large", "length-too-small"])
@@ -296,6 +296,7 @@ def test_what_cannot_be_read_is_one_sentence(logs: Path, arguments: list[str], s
         (["--grep", "("], "'(' is not a regular expression"),
         (["--key", "xyz", "--bytes", "hex"], "--key xyz is not valid hex, the form given by --bytes"),
         (["--text", "--bytes", "hex"], "--text and --bytes hex cannot be used together"),
+        (["--offset", "9", "--to-offset", "5"], "--to-offset 5 lies before --offset 9"),
         (["--follow", "--to-offset", "3"], "leave out --to-offset and --to-timestamp"),
         (["--follow", "--format", "parquet"], "prints json, csv or raw to stdout"),
         (["--from-timestamp", "noon"], "timestamp 'noon', expected milliseconds or ISO 8601"),

@@ -173,7 +173,7 @@ def test_damaged_batches_are_skipped_and_the_exit_code_is_1(tmp_path: Path) -> N
         f"t-0: 2 batches, {size} bytes, from offset 0 to 3; 1 segment",
         f"2 batches, {size} bytes of 1 partition of 1 topic copied; lost: t-0 offset 1, t-0 40 bytes",
     ]
-    assert f"position {len(batch(0))}: a batch at offset 1 (up to 1, records: 1) whose CRC" in run.stderr
+    assert f"position {len(batch(0))}: a batch at offset 1 (up to 1, 1 record) whose CRC" in run.stderr
     assert "an incomplete batch at the end" in run.stderr
     assert log_bytes(target / "t-0") == batch(0) + batch(2)
 

@@ -136,12 +136,16 @@ def test_wrong_usage_is_one_sentence_and_the_exit_code_is_2(arguments: tuple[str
         (("cat", "-t", "a"), "No such option '-t' (did you mean --topic?); see `octavo cat --help`"),
         (("produce", "-o", "1"), "No such option '-o'; see `octavo produce --help`"),
         (
+            ("cat", ".", "--partition", "0,1"),
+            "Invalid value for '--partition': '0,1' is not a whole number; see `octavo cat --help`",
+        ),
+        (
             ("completion",),
             "Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish; see `octavo completion --help`",
         ),
     ],
 )
-def test_a_wrong_name_is_answered_with_the_nearest_one(arguments: tuple[str, ...], sentence: str) -> None:
+def test_a_wrong_word_is_answered_with_what_was_expected(arguments: tuple[str, ...], sentence: str) -> None:
     done = run_octavo(*arguments)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"octavo: {sentence}\n")
 

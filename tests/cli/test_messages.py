@@ -205,7 +205,7 @@ def test_damage_is_reported_with_its_offsets_and_how_to_look_at_it(tmp_path: Pat
     log.write_bytes(damaged)
     run = printed("cat", str(tmp_path))
     assert run.exit == 1
-    assert f"{log}: position {position}: a batch at offset 3 (up to 4, records: 2) whose CRC does not" in run.stderr
+    assert f"{log}: position {position}: a batch at offset 3 (up to 4, 2 records) whose CRC does not" in run.stderr
     assert run.stderr.endswith(f"; skipped (octavo explain --position {position} {log})\n")
     scan = library.scan(tmp_path, on_damage="skip")
     assert scan.to_table().num_rows == 4

@@ -86,7 +86,7 @@ def test_damage_at_the_end_is_reported_and_the_exit_code_is_1(tmp_path: Path) ->
     path = write_segment(tmp_path / "orders-0", 0, batch(0), bytes(damaged), closed=False)
     run = octavo("topics", str(tmp_path), "--json")
     assert (run.exit, json.loads(run.stdout)["records"]) == (1, 1)
-    assert run.stderr.startswith(f"octavo: {path}: damaged batches at the end (1)")
+    assert run.stderr.startswith(f"octavo: {path}: a damaged batch at the end")
 
 
 def test_a_torn_end_is_reported_and_is_not_a_failure(tmp_path: Path) -> None:
@@ -111,3 +111,17 @@ def test_a_long_name_is_cut_in_the_middle(capsys: pytest.CaptureFixture[str], mo
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     print_table([TableColumn("topic"), TableColumn("records", right=True)], [["a" * 20 + "b" * 20, "7"]])
     assert capsys.readouterr().out == f"{'topic':<21}  records\n{'a' * 10}…{'b' * 10}        7\n"
+
+
+def test_hidden_columns_are_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    columns = [TableColumn("topic"), TableColumn("records", importance=2), TableColumn("codecs", importance=1)]
+    said = "hidden, since the terminal is too narrow"
+    for width, hint in (
+        (23, ""),
+        (20, f"octavo: 1 column {said}: codecs; --json has it\n"),
+        (10, f"octavo: 2 columns {said}: records, codecs; --json has them\n"),
+    ):
+        monkeypatch.setenv("COLUMNS", str(width))
+        print_table(columns, [["orders", "7", "none"]])
+        assert capsys.readouterr().err == hint

@@ -367,6 +367,10 @@ def test_what_is_refused(store: Store) -> None:
         consumer.seek(T1, 0)
     with pytest.raises(IllegalStateError, match="cannot seek to offset -1: it is below 0"):
         consumer.seek(T0, -1)
+    with pytest.raises(TypeError, match=re.escape("'t' is not a partition, expected a pair such as ('orders', 0)")):
+        consumer.seek("t", 0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="'to' is not a partition"):
+        consumer.assign(["to"])  # type: ignore[list-item]
     with pytest.raises(IllegalStateError, match=re.escape("committing offsets needs a group.id")):
         consumer.commit()
     consumer.close()

@@ -147,6 +147,8 @@ def test_small_segments_take_what_fits(tmp_path: Path) -> None:
     [
         (pa.table({"colour": ["red"]}), EncodingError, "column 'colour' is not a column of records"),
         (5, EncodingError, "int is not Arrow data"),
+        ({"value": ["v"]}, EncodingError, "dict is not Arrow data, expected a table (pyarrow.table)"),
+        (["v"], EncodingError, "str is not Arrow data"),
         (pa.table({"value": ["v"], "timestamp": [-7]}), EncodingError, "timestamp -7, expected 0 or more"),
         (pa.table({"value": ["v"]}), InvalidBatchError, "key"),
     ],

@@ -100,7 +100,7 @@ def test_what_vanishes_while_a_folder_is_listed_is_left_out(tmp_path: Path) -> N
     [
         ("foo://x", "foo://x: Protocol not known: foo"),
         ("foo:/x", "foo:///x: Protocol not known: foo"),
-        ("file://host/x", "file://host/x: a file on another machine; give a path of this one"),
+        ("file://host/x", "file://host/x: a file on another machine; give a path on this one"),
         ("s3://bucket?no_such=1", "s3://bucket: Unexpected query parameter in S3 URI: 'no_such'"),
     ],
 )

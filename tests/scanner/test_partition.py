@@ -99,10 +99,11 @@ def test_a_log_that_ends_below_its_start_has_nothing_to_read(folder: Path) -> No
         (bytes(5000), Stop.SIZE_TOO_SMALL, None),  # a preallocated file
         (b"garbage" * 9, Stop.INCOMPLETE_BATCH, "an incomplete batch at the end"),
         (bytes(8) + b"\xff" * 90, Stop.SIZE_TOO_SMALL, "bytes that are not a batch at the end"),
-        (TEN[9][:200] + bytes(len(TEN[9]) - 200) + bytes(900), Stop.SIZE_TOO_SMALL, "damaged batches at the end (1)"),
-        (TEN[9][:40] + b"\x00\x01" + TEN[9][42:], Stop.END, "damaged batches at the end (1)"),
+        (TEN[9][:200] + bytes(len(TEN[9]) - 200) + bytes(900), Stop.SIZE_TOO_SMALL, "a damaged batch at the end"),
+        (TEN[9][:40] + b"\x00\x01" + TEN[9][42:], Stop.END, "a damaged batch at the end"),
+        (2 * (TEN[9][:40] + b"\x00\x01" + TEN[9][42:]), Stop.END, "2 damaged batches at the end"),
     ],
-    ids=["whole", "header", "batch", "zeros", "garbage", "no batch", "half", "crc"],
+    ids=["whole", "header", "batch", "zeros", "garbage", "no batch", "half", "crc", "two"],
 )
 def test_a_log_ends_after_its_last_sound_batch(folder: Path, tail: bytes, stop: Stop, said: str | None) -> None:
     log = write_segment(folder, 0, *TEN[:9], closed=False, tail=tail)

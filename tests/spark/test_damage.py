@@ -25,7 +25,7 @@ from tests.spark.queries import run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TOLD = "position 1171: a batch at offset 10 (up to 19, records: 10) whose CRC does not match the stored"
+TOLD = "position 1171: a batch at offset 10 (up to 19, 10 records) whose CRC does not match the stored"
 SIZE = len(TEN[0])
 
 

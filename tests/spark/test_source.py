@@ -187,6 +187,12 @@ def test_an_error_says_what_was_wrong(spark: SparkSession, logs: Path, options: 
         read(spark, logs, **options).collect()
 
 
+def test_the_parent_of_log_directories_is_refused_in_a_few_lines(spark: SparkSession, logs: Path) -> None:
+    with pytest.raises(PySparkException, match="no partitions here; log directory below it: logs") as refusal:
+        read(spark, logs.parent).collect()
+    assert len(str(refusal.value).splitlines()) <= 5  # Spark's own lines, one frame, the sentence
+
+
 def test_a_query_goes_on_from_its_checkpoint_and_reports_how_far_the_log_goes(
     spark: SparkSession, logs: Path, tmp_path: Path
 ) -> None:

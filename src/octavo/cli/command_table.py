@@ -36,7 +36,7 @@ COMMANDS: dict[str, Command] = {
     "copy": Command("octavo.cli.commands.copy", "Append the batches of topics to another log directory."),
     "create": Command("octavo.cli.commands.create", "Create a topic."),
     "delete": Command("octavo.cli.commands.delete", "Delete topics."),
-    "delete-records": Command("octavo.cli.commands.delete_records", "Make partitions start at a later offset."),
+    "delete-records": Command("octavo.cli.commands.delete_records", "Delete the records before an offset."),
     "describe": Command(
         "octavo.cli.commands.describe", "Show cluster, disks, topics, configs in force and open transactions."
     ),

@@ -112,7 +112,8 @@ def _problem(error: click.UsageError) -> str:
         return error.message.rstrip(".") + did_you_mean(command, COMMANDS)
     if near := getattr(error, "possibilities", None) or _long_form(error):
         return f"{error.message.rstrip('.')} (did you mean {near[0]}?)"
-    return " ".join(error.format_message().split()).rstrip(".")  # click lists choices on lines of their own
+    sentence = " ".join(error.format_message().split()).rstrip(".")  # click lists choices on lines of their own
+    return sentence.replace("is not a valid integer range", "is not a whole number")
 
 
 def _long_form(error: click.UsageError) -> list[str]:

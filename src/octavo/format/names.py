@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple, Self
 
@@ -162,6 +163,13 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+def as_topic_partition(given: TopicPartition | tuple[str, int]) -> TopicPartition:
+    """A partition as callers name it: a topic alone, or its letters, must not pass for one."""
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
+        raise TypeError(f"{given!r} is not a partition, expected a pair such as ('orders', 0)")
+    return TopicPartition(*given)
 
 
 class PartitionFolder(NamedTuple):

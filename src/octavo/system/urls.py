@@ -31,7 +31,7 @@ def local_path(place: str) -> str | None:
         return f"/{match['rest']}"
     url = urlsplit(place)
     if url.netloc not in ("", "localhost"):
-        raise ScanError(f"{shown_url(place)}: a file on another machine; give a path of this one, as in file:///logs")
+        raise ScanError(f"{shown_url(place)}: a file on another machine; give a path on this one, as in file:///logs")
     return unquote(url.path)
 
 

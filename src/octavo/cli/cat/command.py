@@ -31,9 +31,9 @@ def command(**options: Any) -> int:
     """Print the records of LOGDIR, partition by partition, each from its earliest record on.
 
     LOGDIR is a log directory, a partition's folder, a segment file, or a URL of one. A damaged batch is skipped and
-    reported on stderr; the exit code is then 1. A time stands for the first offset with that time or later, as a
-    consumer looks it up: older records may follow it. Internal topics are decoded: json and csv show their keys and
-    values as JSON, as Kafka's tools print them; --bytes base64 or hex shows the bytes.
+    reported on stderr; the exit code is then 1. A time means the first offset whose record has that time or a later
+    one, as in Kafka's offsetsForTimes: older records may follow it. Internal topics are decoded: json and csv show
+    their keys and values as JSON, as Kafka's tools print them; --bytes base64 or hex shows the bytes.
     """
     request = CatRequest(**options)
     request.check()

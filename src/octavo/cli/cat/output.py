@@ -23,7 +23,7 @@ def given_path(output: str | None) -> str | None:
     if path is None:
         scheme = output.partition(":")[0]  # what follows may contain credentials
         raise UsageError(
-            f"--output {scheme}:… is a URL, but records cannot be written to one: give a path of this machine"
+            f"--output {scheme}:… is a URL, but records cannot be written to one: give a path on this machine"
         )
     return path
 

@@ -106,6 +106,8 @@ class CatRequest:
             raise UsageError("--topic and --include cannot be used together; see `octavo cat --help`")
         if self.offset is not None and self.tail is not None:
             raise UsageError("--offset and --tail cannot be used together; see `octavo cat --help`")
+        if isinstance(self.offset, int) and isinstance(self.to_offset, int) and self.to_offset < self.offset:
+            raise UsageError(f"--to-offset {self.to_offset} lies before --offset {self.offset}: choose a later end")
         if self.text and self.shown != "text":
             raise UsageError(f"--text and --bytes {self.shown} cannot be used together; see `octavo cat --help`")
 

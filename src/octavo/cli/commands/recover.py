@@ -33,7 +33,7 @@ _UNSERVED = {
 @click.option("--dry-run", is_flag=True, help="Show what would be cut, and change nothing; takes no lock.")
 @json_option
 def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: bool) -> int:
-    """Bring LOGDIR into the state of a clean stop: cut torn tails, rebuild indexes and producer state.
+    """Recover LOGDIR after a crash, as a broker does: cut torn tails, rebuild indexes and producer state.
 
     Unfinished file operations are completed or undone, and files that are marked .deleted are removed. Segments after
     the recovery point are checked, and a log is cut at its first damaged batch: one line per cut says what is lost and

@@ -52,10 +52,10 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Delete the segments that the log start offset, retention.bytes and retention.ms exclude: one line per segment.
+    """Delete segments that lie before the log start offset, or that exceed retention.bytes or retention.ms.
 
-    Each line has the decision and its reason. --config overrides the topics' own configs for this round only: with
-    --dry-run it shows what a limit would do.
+    Prints one line per segment, with the decision and its reason. --config overrides the topics' own configs for this
+    round only: with --dry-run it shows what a limit would do.
     """
     check_topics(logdirs, topics)
     explicit = dict.fromkeys(topics or known_topics(logdirs), configs) if configs else {}

@@ -55,7 +55,7 @@ class SpanText:
 
 
 def gaps(offsets: NDArray[np.int64], last_offset: int) -> list[tuple[int, int]]:
-    """Each offset that does not follow the previous one, with that one first."""
+    """Pairs of neighbouring offsets of which the second does not follow the first."""
     if len(offsets) == 1:
         offset = int(offsets[0])
         return [] if offset == signed64(last_offset + 1) else [(last_offset, offset)]

@@ -17,7 +17,7 @@ from octavo.coordinator.groups.committed import CommittedOffsets
 from octavo.coordinator.groups.local_members import LocalConfig, LocalMembers
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError, no_such_topic
-from octavo.format.names import TopicPartition
+from octavo.format.names import TopicPartition, as_topic_partition
 from octavo.format.record import SpecialTimestamp
 from octavo.scanner.following.collect import Collector
 from octavo.scanner.reading.records import ConsumerRecord
@@ -114,7 +114,7 @@ class Consumer(Closing):
     def assign(self, partitions: Iterable[Partition]) -> None:
         """Read these partitions, whatever the rest of the group does."""
         self._check_own()
-        assigned = [TopicPartition(*partition) for partition in partitions]
+        assigned = [as_topic_partition(partition) for partition in partitions]
         for topic_partition in assigned:
             self._log_manager.log(*topic_partition)  # raises if it does not exist
         self._assignment.replace(ManualAssignment(assigned))
@@ -249,8 +249,8 @@ class Consumer(Closing):
         """Commit the given offsets, or the positions of all partitions. Once it returns, they are in the log."""
         self._check_own()
         given = {
-            TopicPartition(*partition): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
-            for partition, offset in (offsets or {}).items()
+            as_topic_partition(name): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+            for name, offset in (offsets or {}).items()
         }
         positions = self._commits.positions(self._states.values()) if offsets is None else given
         self._commits.write(positions, self._assignment.membership)
@@ -258,7 +258,7 @@ class Consumer(Closing):
     def committed(self, partition: Partition) -> OffsetAndMetadata | None:
         """The offset that the group has committed for a partition; None if there is none."""
         self._check_own()
-        topic_partition = TopicPartition(*partition)
+        topic_partition = as_topic_partition(partition)
         return self._commits.committed([topic_partition]).get(topic_partition)
 
     def offsets_for_times(self, times: Mapping[Partition, int]) -> dict[TopicPartition, int | None]:
@@ -340,7 +340,7 @@ class Consumer(Closing):
         return False
 
     def _state(self, partition: Partition) -> PartitionState:
-        topic_partition = TopicPartition(*partition)
+        topic_partition = as_topic_partition(partition)
         if topic_partition not in self._states and self._assignment.membership is not None:
             self._refresh()
         if topic_partition not in self._states:

@@ -3,7 +3,7 @@ files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
@@ -37,11 +37,11 @@ def _batches(data: Any) -> Iterator[pa.RecordBatch]:
         yield data
     elif hasattr(data, "__arrow_c_stream__"):
         yield from pa.RecordBatchReader.from_stream(data)
-    elif isinstance(data, Iterable):
+    elif isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping):
         for item in data:
             yield from _batches(item)
     else:
-        expected = "expected a table, record batches or a reader of them"
+        expected = "expected a table (pyarrow.table), record batches or a reader of them"
         raise EncodingError(f"{type(data).__name__} is not Arrow data, {expected}")
 
 

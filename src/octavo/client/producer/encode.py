@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 
 from octavo import kernels
 from octavo.client.producer.batch import ProducerBatch
-from octavo.errors import EncodingError
+from octavo.errors import EncodingError, InvalidTimestampError
 from octavo.format.batches.batch import Origin
 from octavo.format.compression import Codec, compress
 from octavo.format.varint import encode_varint
 from octavo.kernels import layout
+from octavo.kernels.integers import INT64_MAX
 
 NO_HEADERS = encode_varint(0)
 
@@ -43,6 +45,15 @@ def as_bytes(content: object, what: str) -> bytes | None:
     if isinstance(content, bytearray | memoryview):
         return bytes(content)
     raise TypeError(f"a {what} of type {type(content).__name__}, expected bytes, str or None")
+
+
+def check_timestamp(timestamp: float) -> None:
+    """Refuse what is not a number of milliseconds from 1970 on."""
+    if not isinstance(timestamp, Real):
+        raise TypeError(f"timestamp {timestamp!r}, expected milliseconds since 1970 as a number")
+    if not 0 <= timestamp <= INT64_MAX:
+        expected = "0 or more" if timestamp < 0 else f"at most {INT64_MAX}"
+        raise InvalidTimestampError(f"timestamp {timestamp}, expected {expected}")
 
 
 def encode_headers(headers: Headers) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 from octavo.client.producer.accumulator import Accumulator
 from octavo.client.producer.batch import ProducerBatch, Sent
 from octavo.client.producer.config import ProducerConfig
-from octavo.client.producer.encode import NO_HEADERS, Headers, as_bytes, encode_headers
+from octavo.client.producer.encode import NO_HEADERS, Headers, as_bytes, check_timestamp, encode_headers
 from octavo.client.producer.future import RecordFuture
 from octavo.client.producer.partitioner import partition_for_key
 from octavo.client.producer.parts import ProducerIdentity, ProducerParts
@@ -22,7 +22,6 @@ from octavo.client.producer.transaction import ENDING, NO_TRANSACTION, ProducerT
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.errors import (
     IllegalStateError,
-    InvalidTimestampError,
     KafkaError,
     ProducerFencedError,
     TransactionAbortedError,
@@ -120,9 +119,8 @@ class Producer(Closing):
             raise IllegalStateError(self._refusal)
         if timestamp is None and (timestamp := timestamp_ms) is None:
             timestamp = self._time_ms()
-        elif not 0 <= timestamp <= INT64_MAX:
-            expected = "0 or more" if timestamp < 0 else f"at most {INT64_MAX}"
-            raise InvalidTimestampError(f"timestamp {timestamp}, expected {expected}")
+        elif type(timestamp) is not int or not 0 <= timestamp <= INT64_MAX:
+            check_timestamp(timestamp)
         encoded_headers = encode_headers(headers) if headers else NO_HEADERS
         queues = self._topics.get(topic) or self._accumulator.queues(topic)
         if partition is not None:

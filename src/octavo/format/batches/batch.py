@@ -201,4 +201,4 @@ def _check_code(code: int, header: BatchHeader) -> None:
     if code == Code.DELTA_OUT_OF_RANGE:
         raise EncodingError(f"an offset that is more than 2147483647 away from the base offset {header.base_offset}")
     if code != Code.DONE:
-        raise EncodingError(f"records that a batch of at most {layout.MAX_FILE_BYTES} bytes cannot hold")
+        raise EncodingError(f"the records do not fit into a batch of at most {layout.MAX_FILE_BYTES} bytes")

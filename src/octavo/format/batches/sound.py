@@ -55,7 +55,8 @@ def flaw_of(batch: np.void) -> CorruptRecordError:
         return CorruptRecordError(f"a batch of {batch['size']} bytes at offset {offset}, too short for its header")
     if flaws & Flaw.CRC_MISMATCH:
         last, count = offset + int(batch["last_offset_delta"]), int(batch["count"])
-        header = f" (up to {last}, records: {count})" if count > 0 else ""  # a wrapper's count is not known
+        records = "1 record" if count == 1 else f"{count} records"
+        header = f" (up to {last}, {records})" if count > 0 else ""  # a wrapper's count is not known
         return CorruptRecordError(
             f"a batch at offset {offset}{header} whose CRC does not match the stored {batch['crc']}"
         )

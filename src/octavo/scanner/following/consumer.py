@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Self
 
 from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError
-from octavo.format.names import TopicPartition
+from octavo.format.names import TopicPartition, as_topic_partition
 from octavo.scanner.following.collect import Collector
 from octavo.scanner.following.followed import Followed
 from octavo.scanner.reading.records import ConsumerRecord
@@ -196,7 +196,7 @@ class ScanConsumer:
     def _one(self, partition: Partition) -> Followed:
         if self.is_closed:
             raise IllegalStateError("the consumer is closed")
-        topic_partition = TopicPartition(*partition)
+        topic_partition = as_topic_partition(partition)
         if topic_partition not in self._partitions:
             raise UnknownTopicOrPartitionError(f"partition {topic_partition} is not in the scan")
         return self._partitions[topic_partition]

@@ -71,7 +71,8 @@ class SegmentTail(NamedTuple):
         if not self.unread_bytes or (self.zeros and not self.is_damaged):
             return None
         if self.damaged_batches:
-            return f"damaged batches at the end ({self.damaged_batches})"
+            number = self.damaged_batches
+            return "a damaged batch at the end" if number == 1 else f"{number} damaged batches at the end"
         return f"{'zeros' if self.zeros else STOP_TEXTS[self.stop]} at the end"
 
 

@@ -94,8 +94,8 @@ class TopicAdmin:
             if isinstance(partitions, int):
                 self.check_complete(topic)  # partitions on an absent disk would be created twice
             if isinstance(partitions, int) and partitions <= len(known):
-                found = f"topic {topic} has {len(known)} partitions"
-                raise InvalidPartitionsError(f"{found}: the new total must be larger, not {partitions}")
+                problem = f"the new total must be larger than {len(known)}, not {partitions}"
+                raise InvalidPartitionsError(f"topic {topic}: {problem}")
             topic_id = self._logs.log(known[0]).topic_id or random_uuid()
             numbers = range(partitions) if isinstance(partitions, int) else sorted(set(partitions))
             wanted = [TopicPartition(topic, partition) for partition in numbers]
