@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 # How much is read at once to find a batch near an index entry; by default, entries are about 4096 bytes apart.
 _HEADERS_BYTES = 8 << 10
 _HEADERS_ROWS = 128
+_FOUND, _DECODE = int(Seek.FOUND), int(Seek.DECODE)  # a member of an enum takes longer to compare
 
 
 class BatchPlace(NamedTuple):
@@ -124,9 +125,9 @@ class LogFile(ReleasableFile):
             data = self.head(position) if head is None else head
             code, base_offset, at, size = kernels.find_batch(data, target, by_timestamp)
             position, head = position + at, None
-            if code == Seek.FOUND:
+            if code == _FOUND:
                 return BatchPlace(base_offset, position, size) if position + size <= end else None
-            if code == Seek.DECODE or not at:  # an old message may be shorter than a v2 header
+            if code == _DECODE or not at:  # an old message may be shorter than a v2 header
                 place, position = self._find_old(search_by, target, position)
                 if place is not None:
                     return place

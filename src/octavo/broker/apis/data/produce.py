@@ -37,7 +37,7 @@ from octavo.kernels.layout import (
 )
 
 _IDS_FROM_VERSION = 13
-_ZSTD_FROM_VERSION = 7
+_ZSTD, _ZSTD_FROM_VERSION = int(Codec.ZSTD), 7
 _ABORTABLE_FROM_VERSION = 11
 _ADDS_FROM_VERSION = 12
 _UP_TO_ATTRIBUTES = big_endian(dict(islice(BATCH_FIELDS.items(), 6)))
@@ -179,5 +179,5 @@ def _check(request: Request, records: memoryview | None) -> None:
     _, length, _, magic, _, attributes = _UP_TO_ATTRIBUTES.unpack_from(records)
     if magic != 2 or length + LOG_OVERHEAD != len(records):
         raise RequestError(ErrorCode.INVALID_RECORD)
-    if attributes & CODEC_MASK == Codec.ZSTD and request.version < _ZSTD_FROM_VERSION:
+    if attributes & CODEC_MASK == _ZSTD and request.version < _ZSTD_FROM_VERSION:
         raise RequestError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
