@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,6 +58,16 @@ def served(disk: Path) -> Iterator[Broker]:
     with Broker(disk, read_only=True) as broker:
         yield broker
     assert state(disk) == before
+
+
+def test_the_command_says_what_recovery_would_cut(disk: Path) -> None:
+    line = [sys.executable, "-m", "octavo", "broker", str(disk), "--read-only", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("listening on ")
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=30)
+    assert re.fullmatch(r"octavo: t-0: segment 0, position \d+: 4 bytes would be cut: .+\n", said)
 
 
 def test_records_are_read_and_nothing_is_changed(served: Broker) -> None:
