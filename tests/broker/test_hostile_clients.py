@@ -181,3 +181,14 @@ def test_a_forked_child_leaves_the_broker_alone(broker: Broker) -> None:
 def test_what_is_not_an_address(text: str) -> None:
     with pytest.raises(ValueError, match="PROTOCOL"):
         parse_listener(text)
+
+
+def test_a_connection_that_cannot_receive_is_closed(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the loop would try again and again, and serve nobody else."""
+    with RawClient(broker.address) as failing, RawClient(broker.address) as other:
+        assert other.ask(METADATA, 12, ASKED) is not None
+        with monkeypatch.context() as patched:
+            patched.setattr(Inbox, "room", lambda _: 1 // 0)
+            failing.send(METADATA, 12, ASKED)
+            assert failing.receive() is None
+        assert other.ask(METADATA, 12, ASKED) is not None

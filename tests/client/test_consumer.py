@@ -371,6 +371,11 @@ def test_what_is_refused(store: Store) -> None:
         consumer.seek("t", 0)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="'to' is not a partition"):
         consumer.assign(["to"])  # type: ignore[list-item]
+    for asked in (consumer.beginning_offsets, consumer.end_offsets):
+        with pytest.raises(TypeError, match="'to' is not a partition"):
+            asked(["to"])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="'to' is not a partition"):
+        consumer.offsets_for_times({"to": 0})  # type: ignore[dict-item]
     with pytest.raises(IllegalStateError, match=re.escape("committing offsets needs a group.id")):
         consumer.commit()
     consumer.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -88,7 +89,7 @@ def test_a_survey_changes_no_outcome(data: bytes, changes: list[tuple[int, int]]
     def outcome(*, is_surveyed: bool) -> tuple[bytes, object]:
         buffer, request = bytearray(sent), AppendRequest(AppendOrigin.CLIENT, leader_epoch=3)
         view, assignment = memoryview(buffer), Assignment(50, NOW, 3, topic)
-        surveyed = survey(view, request, 10**6) if is_surveyed else None
+        surveyed = survey(view, request, replace(topic, max_message_bytes=10**6)) if is_surveyed else None
         try:
             result = None if surveyed is None else assign_plain(view, surveyed, assignment)
             if result is None:

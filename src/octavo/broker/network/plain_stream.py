@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 from collections import deque
@@ -10,6 +11,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from octavo.format.messages.codec import Part
+
+_log = logging.getLogger(__name__)
 
 # An answer of several parts is sent in as few packets as possible: this triples the rate of small fetches.
 _CORK: int = getattr(socket, "TCP_CORK", -1)  # only Linux has it
@@ -25,8 +28,8 @@ class StreamUser(Protocol):
 
 
 class PlainStream:
-    """Sends responses in turn. Its socket is a duplicate of the transport's, which neither reads nor writes: the loop
-    calls this class directly, and a pause costs nothing unless more arrives during it."""
+    """Receives requests and sends responses in turn, on a duplicate of the transport's socket; the transport itself
+    does neither. The loop calls this class directly, and a pause costs nothing unless something arrives during it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, own: socket.socket, user: StreamUser) -> None:
         self._loop = loop
@@ -45,7 +48,7 @@ class PlainStream:
             self._loop.add_reader(self._socket.fileno(), self._receive)
 
     def _receive(self) -> None:
-        if not self._is_reading:  # the socket is watched only as long as nothing comes
+        if not self._is_reading:  # a paused socket stays watched until something arrives
             self._stop_watching()
             return
         try:
@@ -53,6 +56,9 @@ class PlainStream:
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
+            count = 0
+        except Exception:  # the loop would call again and again
+            _log.exception("a connection is closed, since it cannot receive")
             count = 0
         if count:
             self._user.buffer_updated(count)

@@ -46,7 +46,7 @@ def command(logdirs: tuple[str, ...], add: str | None, deleted: str | None, iter
         store = logs.shared(SecurityStore)
         known = {name for mechanism in ScramMechanism for name in store.scram(mechanism)}
         if deleted is not None and deleted not in known:
-            others = f"; there are {', '.join(sorted(known))}" if known else "; there are no users"
+            others = f"; the users are: {', '.join(sorted(known))}" if known else "; there are no users"
             raise OctavoError(f"there is no user {deleted!r}{others}")
         store.change_users(change)
     if add is None and deleted is None:

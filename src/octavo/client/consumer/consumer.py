@@ -266,20 +266,21 @@ class Consumer(Closing):
         is none."""
         found = {}
         for partition, timestamp in times.items():
-            self._write_held_of([partition[0]])
-            offset = self._log_manager.log(*partition).offset_for_timestamp(timestamp, self.config.isolation).offset
-            found[TopicPartition(*partition)] = None if offset < 0 else offset
+            topic_partition = as_topic_partition(partition)
+            self._write_held_of([topic_partition.topic])
+            log = self._log_manager.log(*topic_partition)
+            offset = log.offset_for_timestamp(timestamp, self.config.isolation).offset
+            found[topic_partition] = None if offset < 0 else offset
         return found
 
     def beginning_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
         """The offset of the first record of each partition."""
-        return {
-            TopicPartition(*partition): self._log_manager.log(*partition).log_start_offset for partition in partitions
-        }
+        named = map(as_topic_partition, partitions)
+        return {partition: self._log_manager.log(*partition).log_start_offset for partition in named}
 
     def end_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
         """The offset after the last record that this consumer's isolation level may see."""
-        return {TopicPartition(*partition): self._end_offset(partition) for partition in partitions}
+        return {partition: self._end_offset(partition) for partition in map(as_topic_partition, partitions)}
 
     def wakeup(self) -> None:
         """End a wait in `poll` or in a loop, from another thread."""

@@ -26,7 +26,7 @@ from octavo.errors import (
     ProducerFencedError,
     TransactionAbortedError,
 )
-from octavo.format.names import TopicPartition
+from octavo.format.names import as_topic_partition
 from octavo.kernels import append_record
 from octavo.kernels.integers import INT64_MAX
 from octavo.storage.log_manager import LogManager
@@ -270,9 +270,10 @@ class Producer(Closing):
         self, offsets: Mapping[tuple[str, int], int | OffsetAndMetadata], group: str
     ) -> None:
         """Commit a group's offsets (the next ones to read) with the transaction; until then they have no effect."""
+        named = {as_topic_partition(partition): offset for partition, offset in offsets.items()}
         given = {
-            TopicPartition(*partition): offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
-            for partition, offset in offsets.items()
+            partition: offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+            for partition, offset in named.items()
         }
         topic_ids = {partition.topic: self._log_manager.log(*partition).topic_id for partition in given}
         self._open_session().commit_offsets(group, given, topic_ids)

@@ -152,26 +152,20 @@ class ScanConsumer:
 
     def beginning_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
         """The offset of the first record of each partition."""
-        return {
-            TopicPartition(*topic_partition): self._one(topic_partition).reach().start for topic_partition in partitions
-        }
+        return {partition: self._one(partition).reach().start for partition in map(as_topic_partition, partitions)}
 
     def end_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
         """The end offset of what this consumer may see now."""
-        return {
-            TopicPartition(*topic_partition): self._one(topic_partition).reach().end for topic_partition in partitions
-        }
+        return {partition: self._one(partition).reach().end for partition in map(as_topic_partition, partitions)}
 
     def offsets_for_times(self, times: Mapping[Partition, int]) -> dict[TopicPartition, int | None]:
         """The offset of the first record of a time (milliseconds) or later; None if there is none."""
-        return {
-            TopicPartition(*topic_partition): self._one(topic_partition).first_from(timestamp)
-            for topic_partition, timestamp in times.items()
-        }
+        named = {as_topic_partition(partition): timestamp for partition, timestamp in times.items()}
+        return {partition: self._one(partition).first_from(timestamp) for partition, timestamp in named.items()}
 
     def committed(self, partition: Partition) -> int | None:
         """What the group had committed for a partition when this consumer was created; None if there is none."""
-        return self._committed.get(TopicPartition(*partition))
+        return self._committed.get(as_topic_partition(partition))
 
     def commit(self, offsets: object = None) -> None:
         """Raise: a scan consumer writes nothing."""

@@ -69,8 +69,8 @@ class PartitionSnapshot:
             return self.tail.position
         return log.size()
 
-    def listed_size(self, slot: int) -> int:
-        """The listed size of the batches in this slot; zeros may follow those of the last segment."""
+    def batches_end(self, slot: int) -> int:
+        """Where the batches of the segment in this slot end; zeros may follow those of the last segment."""
         if self.tail is not None and slot + 1 == len(self.segments):
             return self.tail.position
         return self.segments[slot].log.size

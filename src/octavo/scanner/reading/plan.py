@@ -133,7 +133,7 @@ def _ranges(snapshot: PartitionSnapshot, slot: int, offsets: OffsetRange, split_
     """The parts of a segment's file that hold wanted offsets."""
     segment, end_offset = snapshot.segments[slot], snapshot.end_of(slot)
     is_last = slot + 1 == len(snapshot.segments)
-    end = snapshot.listed_size(slot)
+    end = snapshot.batches_end(slot)
     size = snapshot.tail.size if is_last and snapshot.tail is not None else segment.log.size
     if end == 0 or end_offset <= offsets.start or segment.base_offset >= offsets.end:
         return []

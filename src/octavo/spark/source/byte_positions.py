@@ -18,7 +18,7 @@ def bytes_between(snapshot: PartitionSnapshot, start: int, end: int) -> int:
         if snapshot.end_of(slot) <= start or segment.base_offset >= end:
             continue
         first = _position(snapshot, segment, start) if start > segment.base_offset else 0
-        last = _position(snapshot, segment, end) if end < snapshot.end_of(slot) else snapshot.listed_size(slot)
+        last = _position(snapshot, segment, end) if end < snapshot.end_of(slot) else snapshot.batches_end(slot)
         total += max(last - first, 1)
     return total
 
@@ -33,7 +33,7 @@ def offset_reached(snapshot: PartitionSnapshot, start: int, end: int, size: int)
         try:
             index = read_offset_index(snapshot.files, segment)
             first = index.lookup(start).position if start > segment.base_offset else 0
-            whole = snapshot.listed_size(slot) - first
+            whole = snapshot.batches_end(slot) - first
             if whole > left:
                 return min(_cut(snapshot, segment, index, first + left, start) or segment_end, end)
         except FileNotFoundError:

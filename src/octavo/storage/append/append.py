@@ -47,8 +47,9 @@ def set_bytes(config: LogConfig) -> int:
 def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
     """Append whole batches; raises a child of AppendRejected where Kafka would refuse them, and then writes nothing.
 
-    Batches are walked and checked before the lock is taken; what nearly every producer sends, one plain batch that the
-    topic takes as it is, needs only one look at its bytes. Under the lock: 1. Assign offsets, or check the existing
+    Batches are walked and checked before the lock is taken. What nearly every producer sends, one plain batch that the
+    topic takes as it is, needs only a survey; if the survey says that it may not, it is checked again under the lock,
+    for the exact error. Under the lock: 1. Assign offsets, or check the existing
     ones. 2. Record leader epochs. 3. Roll if necessary. 4. Check producers' epochs and sequences. 5. Write, with one
     write. 6. Move the log's end. 7. Update producers and transactions, the transaction index before the state. 8. Raise
     the high watermark if there is no other replica. Then flush if it is time to. A crash before 5 leaves at most an
@@ -58,7 +59,7 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
     log.check_usable("append")
     view = memoryview(data).cast("B")
     max_message_bytes, info = log.settings.max_message_bytes, None
-    surveyed = survey(view, request, max_message_bytes)
+    surveyed = survey(view, request, log.settings)
     if surveyed is None:
         info = examine(view, request, max_message_bytes)
         if not info.summary.end:

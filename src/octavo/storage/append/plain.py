@@ -1,7 +1,7 @@
 """The shortest way of an append, for what nearly every producer sends: one uncompressed batch, taken as it is.
 
-What is surveyed here needs no `examine` and no `assign_offsets`; they decide about everything else, with the same
-outcome.
+A batch that `assign_plain` takes needs neither `examine` nor `assign_offsets`: they would come to the same outcome.
+They decide about all others.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from octavo import kernels
 from octavo.kernels.layout import BATCH
 from octavo.storage.append.assignment import Assignment, WritableBatches
 from octavo.storage.append_origin import AppendRequest
+from octavo.storage.log.validation_settings import ValidationSettings
 
 Survey = tuple[int, int, int, bool]
 """The oldest and the latest timestamp of a batch's records, how many have no key, and whether a producer id is set."""
@@ -29,9 +30,9 @@ class _Rows(threading.local):
 _rows = _Rows()
 
 
-def survey(view: memoryview, request: AppendRequest, max_message_bytes: int) -> Survey | None:
-    """What all records of the only batch have in common; None if a closer look at the bytes is necessary."""
-    if not request.origin.assigns_offsets or len(view) > max_message_bytes:
+def survey(view: memoryview, request: AppendRequest, settings: ValidationSettings) -> Survey | None:
+    """What the records of the only batch have in common; None if a closer look at the bytes is necessary."""
+    if not (request.origin.assigns_offsets and settings.keeps_plain and len(view) <= settings.max_message_bytes):
         return None
     return kernels.survey_produced(view, _rows.one, not request.trusted)
 

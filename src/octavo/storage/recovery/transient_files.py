@@ -45,7 +45,8 @@ def settle_transient_files(
                 swapped.append(name)
     for name in cleaned:
         delete(name)
-    for name in _replaced([name for name in names if name not in gone], swapped, next_offset):
+    deleted = set(gone)
+    for name in _replaced([name for name in names if name not in deleted], swapped, next_offset):
         delete(name)
     for name in swapped:
         filesystem.rename(folder / name, folder / name.removesuffix(Transient.SWAP))

@@ -87,7 +87,7 @@ class _Fetch:
                 code = ErrorCode.NOT_LEADER_OR_FOLLOWER
             row: Row = {"partitionIndex": wanted.partition, "errorCode": code, "highWatermark": -1, "records": b""}
             row["abortedTransactions"] = [] if code in _NOT_THERE else None
-            return _Read(row, 0, None, True, True)
+            return _Read(row, 0, None, is_urgent=True, is_news=True)
 
     def _read_log(self, wanted: FetchedPartition, left: int, *, is_first: bool) -> _Read:
         context, key = self._context, wanted.topic
@@ -115,7 +115,7 @@ class _Fetch:
             if end.epoch < wanted.last_fetched_epoch or end.end_offset < wanted.fetch_offset:
                 row["divergingEpoch"] = {"epoch": end.epoch, "endOffset": end.end_offset}
                 row["abortedTransactions"] = None if isolation is Isolation.READ_UNCOMMITTED else []
-                return _Read(row, 0, marks, True, True)
+                return _Read(row, 0, marks, is_urgent=True, is_news=True)
         found = log.read(wanted.fetch_offset, min(wanted.max_bytes, left), isolation, min_one_batch=is_first)
         if isolation is Isolation.READ_COMMITTED:
             row["abortedTransactions"] = [
@@ -123,10 +123,10 @@ class _Fetch:
             ]
         records = found.records
         if records is None or found.first_batch_incomplete:
-            return _Read(row, 0, marks, False, False)
+            return _Read(row, 0, marks, is_urgent=False, is_news=False)
         row["records"] = records
         is_in_older_segment = found.start.segment_base_offset < log.log_end.segment_base_offset
-        return _Read(row, records.size, marks, is_in_older_segment, True)
+        return _Read(row, records.size, marks, is_in_older_segment, is_news=True)
 
     def answer(self) -> Row:
         """The response with what the last look found. An incremental one leaves out partitions without news."""

@@ -64,17 +64,17 @@ def handle(request: Request, context: Context) -> Answer:
 def _refusal(request: Request, context: Context) -> RequestError | None:
     """The reason why none of the partitions can be written to, if there is one."""
     body = request.body
-    by = set()
+    producers = set()
     for topic in body["topicData"]:
         for row in topic["partitionData"]:
             if _is_transactional(row["records"]):
                 header = _header(row)
-                by.add((header["producerId"], header["producerEpoch"]))
-    if by:
+                producers.add((header["producerId"], header["producerEpoch"]))
+    if producers:
         name = body["transactionalId"]
         if name is None or not context.allows_transactional_id(request.client, Operation.WRITE, name):
             return RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-        if len(by) > 1:
+        if len(producers) > 1:
             return RequestError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if body["acks"] not in (-1, 0, 1):
         return RequestError(ErrorCode.INVALID_REQUIRED_ACKS)
