@@ -46,7 +46,7 @@ class Dispatcher:
 
     def __init__(self, context: Context, executor: Executor) -> None:
         self.context = context
-        self._executor = executor
+        self.executor = executor
         self._served: dict[tuple[int, ...], _Served] = {}  # by API and version
         config = context.config
         windows = Windows(config.quota_window_num, config.quota_window_size_seconds)
@@ -107,9 +107,6 @@ class Dispatcher:
             raise CloseConnection(f"{api.name} has no version {version}")
         return None
 
-    def run(self, make: Callable[[], Row], done: Callable[[asyncio.Future[Row]], None]) -> None:
-        self.context.loop.run_in_executor(self._executor, make).add_done_callback(done)
-
 
 class Pending:
     """A response that comes later."""
@@ -126,7 +123,8 @@ class Pending:
     def start(self, on_parts: OnParts) -> None:
         self._on_parts = on_parts
         if isinstance(self._found, Later):
-            self._dispatcher.run(self._found.make, self._made)
+            loop, executor = self._dispatcher.context.loop, self._dispatcher.executor
+            loop.run_in_executor(executor, self._found.make).add_done_callback(self._made)
         else:
             self._found.start(self._answer)
 
