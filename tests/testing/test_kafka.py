@@ -10,9 +10,12 @@ import pytest
 from confluent_kafka import Producer
 
 import octavo
+from octavo.format.protocol.apis import METADATA, SASL_HANDSHAKE
 from octavo.testing import Kafka
+from tests.broker.logins import jaas
+from tests.broker.raw import RawClient
 from tests.golden import archives
-from tests.testing.brokers import values
+from tests.testing.brokers import address, values
 
 
 def send(kafka: Kafka, topic: str, value: bytes) -> None:
@@ -125,6 +128,21 @@ def test_requests_are_listed_with_the_client_and_the_fault(kafka: Kafka) -> None
     assert producer.flush(20) == 0
     sent = [request for request in kafka.requests if request.api == "Produce"]
     assert [(request.client_id, request.fault) for request in sent] == [("till", "REQUEST_TIMED_OUT"), ("till", None)]
+
+
+def test_a_login_of_old_clients_has_no_headers_to_note() -> None:
+    configs = {
+        "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.plaintext.plain.sasl.jaas.config": jaas(),
+    }
+    with Kafka(configs=configs) as kafka, RawClient(address(kafka)) as client:
+        client.ask(SASL_HANDSHAKE, 0, {"mechanism": "PLAIN"})
+        token = b"\0admin\0admin-secret"
+        client.socket.sendall(len(token).to_bytes(4) + token)
+        assert client.receive() == b""
+        assert client.ask(METADATA, 12, {"topics": None}) is not None
+        assert [request.api for request in kafka.requests] == ["SaslHandshake", "Metadata"]
 
 
 def test_it_is_an_asynchronous_context_manager() -> None:

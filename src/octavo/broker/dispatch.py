@@ -61,7 +61,7 @@ class Dispatcher:
         started = time.perf_counter()
         peer = connection.peer
         is_admitted = peer.is_admitted
-        if not is_admitted and peer.login is not None and peer.login.is_bare:
+        if not is_admitted and peer.sends_bare_tokens:
             return _bare_answer(peer, frame)
         key, version, correlation_id, client_id, end = read_header(frame)
         served = self._served.get((key, version)) or self._serve(key, version)

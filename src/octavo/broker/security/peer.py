@@ -30,6 +30,11 @@ class Peer:
         """Whether its requests may be answered: at once on a listener without SASL, otherwise after its login."""
         return self.login is None or self.login.user is not None
 
+    @property
+    def sends_bare_tokens(self) -> bool:
+        """Whether its next frame is a message of its login without Kafka's header."""
+        return self.login is not None and self.login.is_bare and self.login.user is None
+
     def log_in(self, token: bytes) -> bytes:
         """The answer to a message of the login; raises LoginFailed if it is refused."""
         assert self.login is not None, "a listener without SASL"
