@@ -1,6 +1,7 @@
 """`main`: runs one command and turns its end into an exit code and at most one sentence on stderr.
 
-Every command pays for the imports here, so it avoids dataclasses, pathlib and traceback, which take a few ms each.
+Every command pays for the imports here, so this module avoids dataclasses, pathlib and traceback, which take a few ms
+each.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def _report(arguments: list[str]) -> int:
 
 
 def run(arguments: list[str], settings: Settings) -> int:
-    """Run a command, in one of its two forms, or answer a shell; what fails is raised."""
+    """Run a command, verbatim or through click, or complete a command line for a shell; errors are raised."""
     if instruction := os.environ.get(COMPLETION_VARIABLE):
         from octavo.cli.group import complete
 

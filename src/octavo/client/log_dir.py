@@ -180,7 +180,7 @@ class LogDir(LogManager):
     def delete_topics(self, topics: Collection[str]) -> None:
         """Delete topics, and what groups have committed for them.
 
-        Their folders are renamed to `-delete`, and removed after the broker's file.delete.delay.ms.
+        Their folders are renamed to `-delete`, and removed after the broker's log.segment.delete.delay.ms.
         """
         before = self.topics
         try:

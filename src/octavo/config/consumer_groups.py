@@ -19,7 +19,7 @@ class ConsumerGroupTable:
     )  # fmt: skip
     group_consumer_heartbeat_interval_ms: int = config(
         INT, 5_000, Between(1),
-        doc="How often the members of a consumer group are told to send heartbeats.",
+        doc="How often the members of a consumer group are to send heartbeats.",
     )  # fmt: skip
     group_consumer_min_session_timeout_ms: int = config(
         INT, 45_000, Between(1),
@@ -51,8 +51,8 @@ class ConsumerGroupTable:
     )  # fmt: skip
     group_consumer_assignors: tuple[str, ...] = config(
         LIST, ("uniform", "range"), AnyOf(("uniform", "range"), 1),
-        doc="How the broker shares partitions in consumer groups; the first one is the default. "
-        "Kafka also loads classes.",
+        doc="The assignors that may distribute a consumer group's partitions; the first is the default. "
+        "Kafka also takes names of classes.",
     )  # fmt: skip
     group_consumer_assignment_interval_ms: int = config(
         INT, 1_000, Between(0),

@@ -23,12 +23,13 @@ from octavo.system.runner import Progress, Runner
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactRequest:
-    """One cleaner round over the partitions of the named topics that are due, or of all compacted topics.
+    """One round of the cleaner over the partitions that are due: those of the named topics or, without names, of all
+    compacted topics.
 
-    `configs` may hold topic configs, and log.cleaner.dedupe.buffer.size and log.cleaner.io.buffer.load.factor, which
-    limit the memory for keys. With `force` the dirty ratio does not matter. With `roll` active segments are closed
-    first, so that their records can be cleaned too. `now_ms` replaces the clock. A `dry_run` changes nothing and takes
-    no lock.
+    `configs` may hold topic configs and the broker's log.cleaner.* configs; of these dedupe.buffer.size,
+    io.buffer.load.factor and threads decide how much memory keys get. With `force` the dirty ratio does not matter.
+    With `roll` active segments are closed first, so that their records can be cleaned too. `now_ms` replaces the clock.
+    A `dry_run` changes nothing and takes no lock.
     """
 
     topics: Sequence[str] = ()
@@ -40,7 +41,10 @@ class CompactRequest:
     key_hash: KeyHash = KeyHash.SIPHASH
 
     def ownership(self, logdirs: Sequence[str]) -> Ownership:
-        """How to open the directories; raises for an unknown config, or for a topic that they do not have."""
+        """How to open the directories; raises for an unknown cleaner config, or for a topic that they do not have.
+
+        Topic configs are checked when the directories are opened.
+        """
         check_topics(logdirs, self.topics)
         of_broker = {name: value for name, value in self.configs.items() if name.startswith("log.cleaner.")}
         of_topics = {name: value for name, value in self.configs.items() if name not in of_broker}
@@ -68,7 +72,8 @@ class CompactedPartition(NamedTuple):
 
 
 class Compaction:
-    """A request on open directories. The constructor decides what is due, and `rows` cleans it."""
+    """A request on open directories. The constructor rolls segments if asked to, and decides what is due; `rows` cleans
+    it."""
 
     def __init__(self, request: CompactRequest, logs: LogManager) -> None:
         self._request = request

@@ -76,7 +76,7 @@ def scan(
 ) -> Scan:
     """Read records from log directories without a lock and without changing a file, even next to a running broker.
 
-    Nothing is read before the returned `Scan` is asked for records, a table or a plan.
+    No record is read before the returned `Scan` is asked for records, a table or a plan.
 
     Args:
         paths: one or several log directories, partition folders, segment files, or URLs of them.

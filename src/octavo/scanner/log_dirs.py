@@ -93,7 +93,7 @@ def merge(directories: Sequence[Directory]) -> LogDirs:
 
 
 def _notes_on(directory: Directory) -> list[Note]:
-    """Notes on a log directory that has no partition yet, and on folders with names that no topic can have."""
+    """Notes on a log directory that has no partition yet, and on folders whose names are not ASCII."""
     if directory.single:
         return []
     folders = [directory.place.child(name) for name in directory.unknown if not name.isascii()]

@@ -45,9 +45,10 @@ class LogManager:
     open, or topics to open with all their partitions. The others stay untouched, so that a job on a few partitions need
     not wait for all of them; topics can still be created.
     A missing directory is created with the first topic, or at once with `create=True`; `create=False` refuses it.
-    A commit to several partitions that was interrupted by a crash is completed before anything else.
-    A partition that cannot be loaded raises an error; with `skip_unreadable` it is left untouched and listed. With
-    `check_all` every batch is checked, even if the directory was closed cleanly.
+    A commit to several partitions that was interrupted by a crash is completed before anything else, unless part of it
+    cannot be opened.
+    A partition that cannot be loaded raises an error; with `skip_unreadable` it is left untouched and listed in
+    `unreadable`. With `check_all` every batch is checked, even if the directory was closed cleanly.
 
     Opening applies no retention. What recovery had to cut is logged, and listed in `recovery`. With `upkeep` the
     directory is maintained as by a broker: retention and the cleaner run in the background, and files and folders
@@ -225,8 +226,9 @@ class LogManager:
     ) -> None:
         """Set configs of the broker, or of all brokers of its cluster, while it runs; None removes one.
 
-        They are kept in octavo-broker.json, and take precedence over those that were given. A config takes effect at
-        once if Kafka calls it dynamic, the others at the next start. With `dry_run`, raises what it would raise.
+        They are kept in octavo-broker.json, and take precedence over those that were given. Configs that Kafka calls
+        dynamic take effect at once, the others at the next start. With `dry_run` nothing changes, but the same errors
+        are raised.
         """
         with self._open.usable():
             self._dynamic.alter(changes, of_cluster=of_cluster, dry_run=dry_run)
@@ -265,7 +267,8 @@ class LogManager:
         self._open.prefer(TopicPartition(topic, partition), root)
 
     def check_complete(self, topic: str) -> None:
-        """Raise InvalidPartitionsError if a topic is known to have more partitions, e.g. on another disk."""
+        """Raise if a topic is unknown, is being deleted, or is known to have more partitions than are open, e.g. on
+        another disk."""
         self._admin.check_complete(topic)
 
     def alter_configs(self, topic: str, changes: Mapping[str, Given | None]) -> LogConfig:
@@ -273,7 +276,7 @@ class LogManager:
         return self._admin.alter(topic, changes)
 
     def delete_topic(self, topic: str) -> None:
-        """Rename a topic's folders to `-delete`, and remove them after the broker's file.delete.delay.ms."""
+        """Rename a topic's folders to `-delete`, and remove them after the broker's log.segment.delete.delay.ms."""
         self.delete_topics([topic])
 
     def delete_topics(self, topics: Collection[str]) -> None:
@@ -327,7 +330,7 @@ class LogManager:
                 log.flush()
 
     def make_missing(self) -> None:
-        """Create the directories that were missing when they were opened, without waiting for the first topic."""
+        """Create the directories that were missing when this object was opened, without waiting for the first topic."""
         with self._open.usable(), self._open.lock:
             self._open.make_missing()
 

@@ -19,14 +19,14 @@ class GroupView:
     state: str  # Empty, Stable, …
     members: tuple[MemberDescription, ...]
     offsets: Mapping[TopicPartition, int]  # committed: the next offsets to read
-    lag: int  # records after the committed offsets, in all partitions together
+    lag: int  # offsets between the committed ones and the logs' ends, in all partitions together
 
 
 def described_groups(places: list[Place]) -> dict[str, GroupView]:
     """The groups that have committed offsets or members, by name."""
     try:
         found = DescribedGroups(places).groups
-    except ScanError:  # nobody has needed the topic yet
+    except ScanError:  # no `__consumer_offsets` yet: nobody has used a group
         return {}
     return {group.group: _group(group) for group in found}
 

@@ -145,7 +145,7 @@ def _cells(topic_partition: TopicPartition, found: LookupResult) -> list[str]:
 
 
 def _look_up(files: PartitionFiles, question: _Question) -> tuple[LookupResult, list[Note]]:
-    """The answer, and notes about the end up to which was searched."""
+    """The answer, and notes about the log's end, where the search stops."""
     snapshot = look_at(files, is_committed=question.committed)
     end, notes = snapshot.readable_end, snapshot.notes_up_to(snapshot.log_end_offset)
     if snapshot.failure is not None:

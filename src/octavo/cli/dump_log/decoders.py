@@ -49,7 +49,8 @@ def _class(name: str) -> BytesDecoder:
 
 
 def _object_text(content: bytes) -> str:
-    """Java prints a byte array as its type and the hash of its address; here a hash of its content takes that place."""
+    """Java prints a byte array as its type and its identity hash, which differs from run to run; here a hash of its
+    content takes that place."""
     return f"[B@{zlib.crc32(content):x}"
 
 

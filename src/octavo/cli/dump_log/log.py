@@ -26,7 +26,7 @@ _PIECES_AT_ONCE = 10_000  # of text per write
 
 
 def dump_log(file: JavaFile, options: Options, findings: DumpFindings) -> None:
-    """Print a file as far as it can be read. The steps are in the order of Kafka's failures."""
+    """Print a file as far as it can be read. Checks come in Kafka's order, so that the same one fails first."""
     deep = None
     if options.deep_iteration:
         from octavo.cli.dump_log.deep import DeepDump  # imports numpy, which takes half of a small dump's time

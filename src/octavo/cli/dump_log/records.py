@@ -18,7 +18,7 @@ from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.layout import Flaw
 
-# More records than any batch can hold: nothing may be taken for the records of a batch that cannot be decoded.
+# More records than a batch can hold, so that no decoded rows are taken for those of a batch that cannot be decoded.
 _UNREADABLE = 2**32
 
 

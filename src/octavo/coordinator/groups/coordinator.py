@@ -18,9 +18,9 @@ _MINUTE_MS = 60_000
 
 
 class GroupCoordinator:
-    """Groups and their offsets, in parts: `members` serves the members of classic groups, `consumers` those of consumer
-    groups, and `local` the members in this process; `offsets` has commits and fetches, `configs` what was set for
-    single groups, `admin` the rest.
+    """Groups and their offsets, in parts: `members` serves members that use the classic protocol, `consumers` those
+    that use the consumer protocol, and `local` the members in this process; `offsets` has commits and fetches,
+    `configs` what was set for single groups, `admin` the rest.
 
     Thread-safe. All of them share one lock, and the state that is rebuilt from `__consumer_offsets`.
     """
@@ -41,6 +41,6 @@ class GroupCoordinator:
         self._check_interval_ms = config.offsets_retention_check_interval_ms
 
     def start_upkeep(self) -> None:
-        """Regularly delete the offsets that are older than offsets.retention.minutes."""
+        """Regularly delete the offsets that have expired (`commit_rules.expired`)."""
         period_ms = self._check_interval_ms
         self._scheduler.schedule("expire-offsets", self.admin.expire_offsets, delay_ms=period_ms, period_ms=period_ms)

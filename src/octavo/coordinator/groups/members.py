@@ -1,4 +1,4 @@
-"""The requests of members of classic groups."""
+"""The requests of members that use the classic protocol, in classic and in consumer groups."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _header_nodes(data: memoryview, position: int) -> list[Node]:
 
 
 def _with_details(node: Node, data: memoryview) -> Node:
-    """Add what only the whole batch shows to the meaning of its fields."""
+    """Add details to three fields: an unknown magic, the flags, and whether the CRC is right."""
     if node.name == "magic" and node.value != 2:
         return replace(node, problem="expected 0, 1 or 2; read as v2 here, as Kafka's file reader does")
     if node.name == "attributes":

@@ -1,11 +1,10 @@
-"""Writes v0 and v1 messages and message sets, like brokers before 0.11."""
+"""Writes v0 and v1 messages and message sets, like brokers before 0.11, and finds the set inside a compressed one."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
 from struct import error as StructError
-from typing import TYPE_CHECKING
 
 from octavo.errors import (
     EncodingError,
@@ -15,9 +14,6 @@ from octavo.errors import (
 from octavo.format.compression import Codec, compress
 from octavo.format.record import Record, TimestampType
 from octavo.kernels import layout
-
-if TYPE_CHECKING:
-    pass
 
 
 def encode_message(record: Record, magic: int, attributes: int = 0) -> bytes:
@@ -77,7 +73,7 @@ def encode_message_set(
 
 
 def wrapped_value(view: memoryview, start: int, end: int) -> tuple[int, int]:
-    """The position in `view` of the wrapper message's value, the compressed message set."""
+    """Where the wrapper's value, the compressed message set, begins and ends in `view`."""
     header = layout.MESSAGE_V0 if view[start + layout.MAGIC_POSITION] == 0 else layout.MESSAGE_V1
     key_length, at = _length(view, start + header.size, end)
     if key_length > end - at:

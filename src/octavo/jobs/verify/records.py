@@ -84,7 +84,7 @@ class RecordCheck:
     def _check_offsets(
         self, part: LogPart, rows: NDArray[np.int64], ends: NDArray[np.int64], columns: RecordColumns
     ) -> None:
-        """Check that the offsets of a batch's records ascend, from its base offset to at most its last offset."""
+        """Check that the offsets of a batch's records ascend, and lie between its base offset and its last offset."""
         offsets = columns.offset[: columns.rows]
         self.records += columns.rows
         firsts = np.concatenate([[0], ends[:-1]])

@@ -71,7 +71,7 @@ def _row_capacity(column: BinaryColumn | None) -> int | None:
 
 
 def _appendable(column: BinaryColumn | None, rows: int) -> bool:
-    """Whether a value can be appended to a column with this many values."""
+    """Whether a column's first `rows` values lie inside it, so that filling can continue there; it may be full."""
     room = _row_capacity(column)
     if column is None or column.validity is None or room is None:
         return False
@@ -114,7 +114,7 @@ class HeaderRoom:
         self._value_bytes = free_bytes(out.header_value, out.header_rows)
 
     def take(self, name: memoryview, value: memoryview | None) -> bool:
-        """Whether one more header fits."""
+        """Take the room for one more header; returns whether there was enough."""
         self._rows -= 1
         self._key_bytes -= len(name)
         self._value_bytes -= len(value or b"")
@@ -141,7 +141,7 @@ def append(out: RecordColumns, row: Row, columns: int) -> None:
 
 
 def check_columns(columns: RecordColumns, first: int, end: int) -> None:
-    """Refuse columns whose offsets point outside their data."""
+    """Refuse columns whose offsets point outside their data, and headers without a key."""
     check_rows(columns)
     sound = 0 <= first <= end <= capacity(columns)
     sound = sound and _sound(columns.key, first, end) and _sound(columns.value, first, end)

@@ -13,7 +13,7 @@ from octavo.kernels.layout import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL
 
 
 class TransactionReplay:
-    """The open and the aborted transactions after the batches taken so far, in offset order."""
+    """The open and the aborted transactions after the batches taken so far; they must come in offset order."""
 
     def __init__(self, open_transactions: dict[int, int] | None = None) -> None:
         self.open = {} if open_transactions is None else open_transactions  # producer id → first offset
@@ -32,7 +32,8 @@ class TransactionReplay:
                 self._end(producer_id, offset, next(types))
 
     def _end(self, producer_id: int, offset: int, marker: int) -> None:
-        # A marker emptied by compaction ends no transaction: the records are gone.
+        # A marker emptied by compaction ends no transaction: the records are gone. One that cannot be read ends none
+        # either.
         if marker not in (ControlType.ABORT, ControlType.COMMIT) or producer_id not in self.open:
             return
         first_offset = self.open.pop(producer_id)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("octavo.spark")
 
-# Planning, writing and committing run in three processes; each imports only what it needs.
 Messages = Sequence[WriterCommitMessage | None]
 
 
+# Imports are local, because planning, writing and committing run in different processes.
 def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
     """The writer of a batch query; it can only append."""
     if overwrite:
@@ -35,8 +35,8 @@ def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
-    """The writer of a streaming query. In complete mode each micro-batch appends the whole result, as Spark's sink
-    does."""
+    """The writer of a streaming query. In complete mode each micro-batch appends the whole result, as with
+    Spark's Kafka sink."""
     return OctavoStreamWriter(options, schema)
 
 

@@ -49,12 +49,12 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
 
     Batches are walked and checked before the lock is taken. What nearly every producer sends, one plain batch that the
     topic takes as it is, needs only a survey; if the survey says that it may not, it is checked again under the lock,
-    for the exact error. Under the lock: 1. Assign offsets, or check the existing
-    ones. 2. Record leader epochs. 3. Roll if necessary. 4. Check producers' epochs and sequences. 5. Write, with one
-    write. 6. Move the log's end. 7. Update producers and transactions, the transaction index before the state. 8. Raise
-    the high watermark if there is no other replica. Then flush if it is time to. A crash before 5 leaves at most an
-    empty segment or an epoch beyond the end, which loading drops; a crash after 5 leaves batches that were never
-    acknowledged.
+    for the exact error. Under the lock: 1. Assign offsets, or check the existing ones. 2. Record leader epochs. 3. Roll
+    if necessary. 4. Check producers' epochs and sequences. 5. Write, with one write. 6. Move the log's end. 7. Update
+    the producers; for each completed transaction write the transaction index, then update the open transactions.
+    8. Raise the high watermark if there is no other replica. Then flush if it is time to. A crash before 5 leaves at
+    most an empty segment or an epoch beyond the end, which loading drops; a crash after 5 leaves batches that were
+    never acknowledged.
     """
     log.check_usable("append")
     view = memoryview(data).cast("B")

@@ -1,4 +1,5 @@
-"""Compaction in the background of a `LogManager`: one log at a time, the one with the largest dirty ratio first."""
+"""Compaction in the background of a `LogManager`: each thread cleans one log at a time, the one with the largest dirty
+ratio first."""
 
 from __future__ import annotations
 
@@ -78,7 +79,7 @@ class CleanerManager:
         self.states.stop()
 
     def work(self) -> None:
-        """Clean until nothing is due; after each cleaning, apply retention to the compacted logs."""
+        """Clean until nothing is due or a cleaning fails; after each, apply retention to the compacted logs."""
         while self.clean_filthiest() is not None:
             self.retain()
         self.retain()

@@ -118,7 +118,7 @@ class TopicAdmin:
             return config
 
     def delete(self, topics: Iterable[str]) -> None:
-        """Rename the folders of topics to `-delete`, and remove them after the broker's file.delete.delay.ms.
+        """Rename the folders of topics to `-delete`, and remove them after the broker's log.segment.delete.delay.ms.
 
         After a crash, reopening the directories leaves either all folders of a topic renamed or none.
         """

@@ -51,7 +51,7 @@ def _differs(given: str | None, known: str | None) -> bool:
 
 
 def _assign(change: ClassicTransition, assignments: dict[str, bytes]) -> None:
-    """Write the assignment of all members, then send it to them; a member that the leader left out gets nothing."""
+    """Write the assignments of all members, then send them; a member that the leader left out gets an empty one."""
     assigned = {
         member_id: replace(member, assignment=assignments.get(member_id, b""))
         for member_id, member in change.group.members.items()

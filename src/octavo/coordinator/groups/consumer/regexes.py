@@ -22,7 +22,8 @@ class RegexChange(Enum):
     """What a heartbeat does to its member's expression."""
 
     NONE = 0
-    UNRESOLVED = 1  # changed to one that others have too, but that is not resolved yet
+    # Changed to one that others have too, but that is not resolved yet; or between no expression and an empty one.
+    UNRESOLVED = 1
     NEW = 2  # changed to one that nobody else has
     RESOLVED = 3  # changed to one whose topics are known, or to none
 
