@@ -13,7 +13,7 @@ import pytest
 from tests.cli.runs import Run, octavo
 from tests.golden import archives
 
-# Kafka prints a byte array by the hash of its address.
+# Kafka prints a byte array by its identity hash.
 ADDRESS = "[B@"
 
 

@@ -20,7 +20,7 @@ class _GroupTable:
     )  # fmt: skip
     consumer_heartbeat_interval_ms: int = config(
         INT, 5_000, Between(1), "group.consumer.heartbeat.interval.ms",
-        doc="How often the members of the group are told to send heartbeats.",
+        doc="How often the members of the group are to send heartbeats.",
     )  # fmt: skip
     consumer_assignment_interval_ms: int = config(
         INT, 1_000, Between(0), "group.consumer.assignment.interval.ms",
@@ -34,7 +34,7 @@ class _GroupTable:
     )  # fmt: skip
     share_heartbeat_interval_ms: int = config(
         INT, 5_000, Between(1), "group.share.heartbeat.interval.ms",
-        doc="How often the members of a share group are told to send heartbeats.",
+        doc="How often the members of a share group are to send heartbeats.",
     )  # fmt: skip
     share_record_lock_duration_ms: int = config(
         INT, 30_000, Between(1_000), "group.share.record.lock.duration.ms",
@@ -70,7 +70,7 @@ class _GroupTable:
     )  # fmt: skip
     streams_heartbeat_interval_ms: int = config(
         INT, 5_000, Between(1), "group.streams.heartbeat.interval.ms",
-        doc="How often the members of a streams group are told to send heartbeats.",
+        doc="How often the members of a streams group are to send heartbeats.",
     )  # fmt: skip
     streams_num_standby_replicas: int = config(
         INT, 0, Between(0), "group.streams.num.standby.replicas",
