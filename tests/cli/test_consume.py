@@ -49,6 +49,7 @@ def test_consumer_properties(store: Path) -> None:
     ("options", "words"),
     [
         ([], "which topics?"),
+        (["--topic", "t", "--include", "t"], "give either --topic or --include, not both"),
         (["--include", "t", "--partition", "0"], "needs exactly one --topic"),
         (["--include", "("], "'--include': '(' is not a regular expression"),
         (["--topic", "t", "--offset", "0"], "--offset needs --partition"),

@@ -74,7 +74,7 @@ def test_partitions_go_where_the_fewest_are(tmp_path: Path) -> None:
 def test_a_topic_that_exists(root: Path) -> None:
     before = folders(root)
     run = octavo("create", str(root), "--topic", "orders")
-    assert (run.exit, run.stdout, run.stderr) == (1, "", "octavo: topic orders exists already\n")
+    assert (run.exit, run.stdout, run.stderr) == (1, "", "octavo: topic orders already exists\n")
     run = octavo("create", str(root), "--topic", "orders", "--if-not-exists", "--config", "retention.ms=1")
     assert (run.exit, run.stdout) == (0, "")
     assert (folders(root), stored(root, "orders")) == (before, {"segment.bytes": "5120"})

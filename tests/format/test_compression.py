@@ -112,6 +112,12 @@ def test_a_level_that_kafka_refuses_is_refused(codec: int, level: int) -> None:
         compress(codec, RECORD, level=level)
 
 
+@pytest.mark.parametrize(("codec", "expected"), [(1, "1 to 9 or the default -1"), (3, "1 to 17"), (4, "-131072 to 22")])
+def test_a_refused_level_names_a_default_outside_the_range(codec: int, expected: str) -> None:
+    with pytest.raises(EncodingError, match=f"expected {expected}$"):
+        compress(codec, RECORD, level=99)
+
+
 @pytest.mark.parametrize("codec", [-1, 5, 6, 7])
 def test_an_unknown_codec_is_refused(codec: int) -> None:
     with pytest.raises(EncodingError, match="expected 0 to 4"):

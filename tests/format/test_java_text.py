@@ -75,7 +75,7 @@ def test_what_is_not_a_number(text: str) -> None:
     ("text", "bits"), [("2147483648", 32), ("-2147483649", 32), ("9223372036854775808", 64), ("9" * 10000, 64)]
 )
 def test_numbers_beyond_their_bits(text: str, bits: int) -> None:
-    with pytest.raises(CorruptionError, match=f"expected a number of {bits} bits"):
+    with pytest.raises(CorruptionError, match=f"expected a number that fits in {bits} bits"):
         java_text.parse_integer(text, bits)
 
 

@@ -42,7 +42,7 @@ def test_offsets_before_the_first_entry_have_no_epoch() -> None:
         ("x 2", "expected a whole number"),
         ("-1 2", "0 or more, found '-1 2'"),
         ("1 -2", "0 or more, found '1 -2'"),
-        ("2147483648 2", "expected a number of 32 bits"),
+        ("2147483648 2", "expected a number that fits in 32 bits"),
     ],
 )
 def test_wrong_lines_are_refused(line: str, problem: str) -> None:

@@ -64,7 +64,7 @@ def test_optional_keys(text: str, meta: MetaProperties) -> None:
         ("version=", "version: expected a whole number, found ''"),
         ("broker.id=x", "broker.id: expected a whole number"),
         ("broker.id=1 ", "broker.id: expected a whole number"),
-        ("broker.id=2147483648", "broker.id: expected a number of 32 bits"),
+        ("broker.id=2147483648", "broker.id: expected a number that fits in 32 bits"),
         ("directory.id=x", "directory.id: expected a uuid"),
         ("version=1\nnode.id=1", "of version 1 has no cluster.id"),
         ("version=1\ncluster.id=c", "of version 1 has no node.id"),

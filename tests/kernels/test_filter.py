@@ -210,6 +210,19 @@ def test_records_unpacked_elsewhere(kernels: SimpleNamespace) -> None:
     assert run.out[int(whole["position"]) : run.end_position].tobytes() == packed[1]
 
 
+def test_what_cannot_be_filtered_is_refused(kernels: SimpleNamespace) -> None:
+    found, verdicts = walk(PAIR), np.zeros(1, np.uint8)
+    table, run, fates = latest(kernels, PAIR), FilterRun.of(NOW, HORIZON), np.zeros(1, np.uint8)
+    given = (found.table, verdicts, fates)
+    with pytest.raises(ValueError, match="batch 0 does not lie inside its buffer"):
+        kernels.filter_batches(table, run, PAIR[:-1], *given)
+    with pytest.raises(ValueError, match="unpacked, starts and ends must be given together"):
+        kernels.filter_batches(table, run, PAIR, *given, PAIR)
+    run.state = run.state[:-1].copy()
+    with pytest.raises(ValueError, match="the run's state has 6 values, expected 7"):
+        kernels.filter_batches(table, run, PAIR, *given)
+
+
 def test_both_agree_on_random_batches(both: tuple[SimpleNamespace, SimpleNamespace]) -> None:
     rng = random.Random(5)
     for _ in range(60):

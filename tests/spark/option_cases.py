@@ -66,7 +66,7 @@ CASES = [
     *_values("startingOffsetsByTimestamp", _BOTH % (T0 + 3000, T0 + 1000), '{"orders":{"0":1}}', "[]", "earliest"),
     Case(
         "startingTimestamp",
-        "(before startingOffsets)",
+        "(with startingOffsets and startingOffsetsByTimestamp)",
         {"startingTimestamp": str(T0 + 2500), _START: "earliest", "startingOffsetsByTimestamp": _BOTH % (0, 0)},
     ),
     *_values("endingTimestamp", str(T0 + 2500), str(T0 + 99_999), "never"),

@@ -116,7 +116,7 @@ def test_both_sources_stream_the_same_offsets(spark: SparkSession, kafka: Broker
 def test_sparks_source_still_says_what_was_recorded(spark: SparkSession, kafka: Broker) -> None:
     """Only a few of the cases: all of them are asked when the page is made."""
     for option, value, mode in (
-        ("startingTimestamp", "(before startingOffsets)", "batch"),
+        ("startingTimestamp", "(with startingOffsets and startingOffsetsByTimestamp)", "batch"),
         ("endingOffsets", "(other partitions)", "batch"),
         ("maxOffsetsPerTrigger", "4", "stream"),
     ):

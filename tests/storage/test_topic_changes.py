@@ -157,7 +157,7 @@ def test_a_topic_that_somebody_made_again_is_not_deleted(tmp_path: Path, files: 
 def test_a_selection_leaves_an_interrupted_change_as_it_is(tmp_path: Path, files: WatchedFileSystem) -> None:
     kill_at(files, "t-2", lambda logs: logs.create_topic("t", 3), tmp_path)
     with opened(tmp_path, only=["u"]) as logs:
-        with pytest.raises(TopicExistsError, match="exists already, and is being changed: open all its log dir"):
+        with pytest.raises(TopicExistsError, match="already exists, and is being changed: open all its log dir"):
             logs.create_topic("t", 3)
         logs.create_topic("u", 1)
     assert pending(tmp_path) == "create"

@@ -47,9 +47,9 @@ class Broker:
     given. An address that other machines can use without logging in needs `allow_remote`.
 
     With `read_only` nothing on disk is locked or changed: clients see the directories as recovery would leave them now,
-    and every request that would change something is refused. It serves dead disks, backups and a running broker's
-    directories; what that broker appends later is not seen. `metrics` is an address on which Prometheus finds the
-    broker's metrics; it needs the extra `octavo[metrics]`.
+    and every request that would change something is refused. It serves the disk of a dead broker, a backup, or
+    a running broker's directories; what that broker appends later is not seen. `metrics` is an address on which
+    Prometheus finds the broker's metrics; it needs the extra `octavo[metrics]`.
     """
 
     def __init__(

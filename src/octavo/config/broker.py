@@ -30,7 +30,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     log_dir: tuple[str, ...] = config(
         LIST, ("/tmp/kafka-logs",), Elements(1),
-        doc="The log directory if log.dirs is not set. A LogDir refuses it too.",
+        doc="The log directory if log.dirs is not set. A LogDir refuses it, as it refuses log.dirs.",
     )  # fmt: skip
     cordoned_log_dirs: tuple[str, ...] = config(
         LIST, (), Elements(),
@@ -158,7 +158,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     quota_window_size_seconds: int = config(
         INT, 1, Between(1),
-        doc="How long each of these windows is.",
+        doc="How long each window is over which a client's rate is measured (see quota.window.num).",
     )  # fmt: skip
 
     # Listeners and security. listener.name.<name>.<config> gives one of these to a single listener.
@@ -216,7 +216,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     ssl_truststore_certificates: str | None = config(
         PASSWORD, None,
-        doc="The same certificates as PEM, instead of a file.",
+        doc="The certificates of the authorities that sign clients' certificates, as PEM, instead of a file.",
     )  # fmt: skip
     authorizer_class_name: str = config(
         STRING, "",
@@ -277,7 +277,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     group_initial_rebalance_delay_ms: int = config(
         INT, 3_000,
-        doc="How long a classic group without members waits for more members after the first one has joined.",
+        doc="How long a classic group that was empty waits for more members after the first one has joined.",
     )  # fmt: skip
     group_max_size: int = config(
         INT, MAX_INT, Between(1),

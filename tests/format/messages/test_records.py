@@ -36,9 +36,9 @@ def test_unknown_record_types(type_id: int) -> None:
 
 def test_unknown_value_versions() -> None:
     for version in (b"\x00\x05", b"\xff\xff"):
-        with pytest.raises(CorruptionError, match=r"OffsetCommitValue has no version -?[15]: 0-4 are known"):
+        with pytest.raises(CorruptionError, match=r"OffsetCommitValue has no version -?[15]; known: 0-4"):
             decode_consumer_offsets_record(COMMIT_KEY, version + COMMIT_VALUE[2:])
-    with pytest.raises(CorruptionError, match="LegacyOffsetCommitValue has no version 3: 0 are known"):
+    with pytest.raises(CorruptionError, match="LegacyOffsetCommitValue has no version 3; known: 0"):
         decode_consumer_offsets_record(b"\x00\x00" + COMMIT_KEY[2:], COMMIT_VALUE)
 
 
@@ -77,7 +77,7 @@ def test_a_transactions_tagged_values_have_no_place_in_version_0() -> None:
         ("010600", "record type 6 is unknown", 1),
         ("01ffffffff0f00", "record type 4294967295 is unknown", 1),
         ("010c", "the record version: the data ends", 2),
-        ("010c01", "FeatureLevelRecord has no version 1: 0 are known", 3),
+        ("010c01", "FeatureLevelRecord has no version 1; known: 0", 3),
         ("010c000261", "FeatureLevelRecord.featureLevel needs 2 bytes, 0 are left", 5),
         ("01140000ff", "1 bytes follow NO_OP_RECORD version 0", 4),
     ],

@@ -89,7 +89,7 @@ def command(
     """Serve log directories to Kafka's clients, until SIGTERM or Ctrl-C: then it stops cleanly, as a broker does.
 
     The directories are kept as a broker keeps them: retention and compaction run in the background. A missing one is
-    created. With --read-only they may be a dead disk, a backup or a running broker's, and nothing in them is changed.
+    created. With --read-only they may be a dead or running broker's, or a backup, and nothing in them is changed.
     """
     _take_all_descriptors()
     stopped = threading.Event()

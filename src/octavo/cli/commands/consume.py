@@ -44,7 +44,8 @@ _RECORDS_AT_ONCE = 4096
 @isolation_option
 @click.option(
     "--format", "form", type=click.Choice(["json", "raw", "csv"]), default="json",
-    help="json: one object per line (default); raw: values, each with a line break.",
+    help="json: one object per line (default); raw: values, each with a line break; "
+    "csv: a line with the columns' names, then one line per record.",
 )  # fmt: skip
 @click.option(
     "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
@@ -73,7 +74,9 @@ def command(
 
     Offsets are committed after their records have been written to stdout, unless enable.auto.commit is false.
     """
-    if bool(topics) == bool(include):
+    if topics and include:
+        raise UsageError("give either --topic or --include, not both; see `octavo consume --help`")
+    if not topics and not include:
         raise UsageError("which topics? Give --topic or --include")
     if partition is not None and len(topics) != 1:
         raise UsageError("--partition needs exactly one --topic")

@@ -47,7 +47,7 @@ def command(
         except TopicExistsError:
             if not if_not_exists:
                 raise
-            echo(f"octavo: topic {topic} exists already", err=True)
+            echo(f"octavo: topic {topic} already exists", err=True)
             return
         folders = [str(logs.log(topic, partition).folder) for partition in logs.topics[topic]]
         if as_json:

@@ -37,10 +37,10 @@ class CodecRow(NamedTuple):
             raise EncodingError(f"{self.name} has no compression levels, found level {level}")
         # gzip's default, -1, is outside its range.
         if level != self.default_level and not self.min_level <= level <= self.max_level:
-            raise EncodingError(
-                f"{self.level_config} is {level}, expected {self.min_level} to {self.max_level} "
-                f"or the default {self.default_level}"
-            )
+            is_inside = self.min_level <= self.default_level <= self.max_level
+            default = "" if is_inside else f" or the default {self.default_level}"
+            expected = f"expected {self.min_level} to {self.max_level}{default}"
+            raise EncodingError(f"{self.level_config} is {level}, {expected}")
         return level
 
 

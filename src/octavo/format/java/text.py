@@ -59,7 +59,7 @@ def parse_integer(text: str, bits: int, position: int | None = None) -> int:
     # No such number has this many digits, and Python refuses to convert thousands of them.
     value = int(sign + digits) if len(digits) < 30 else 1 << bits
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise CorruptionError(f"expected a number of {bits} bits, found {shortened(text)}", position=position)
+        raise CorruptionError(f"expected a number that fits in {bits} bits, found {shortened(text)}", position=position)
     return value
 
 

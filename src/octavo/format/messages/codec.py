@@ -124,5 +124,5 @@ def parts_writer(write: Writer) -> PartsWriter:
 
 def _encoding(message: MessageSchema, version: int, lenient: bool = False) -> Encoding:
     if version not in message.versions:
-        raise _UnknownVersionError(f"{message.name} has no version {version}: {message.versions} are known")
+        raise _UnknownVersionError(f"{message.name} has no version {version}; known: {message.versions}")
     return Encoding(version, version in message.flexible, lenient)

@@ -29,7 +29,7 @@ _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n
 def json_value(message: MessageSchema, version: int, row: Row) -> dict[str, Any]:
     """A decoded message as a tree of JSON types."""
     if version not in message.versions:
-        raise EncodingError(f"{message.name} has no version {version}: {message.versions} are known")
+        raise EncodingError(f"{message.name} has no version {version}; known: {message.versions}")
     value: dict[str, Any] = _message_converter(message, version)(row)
     return value
 

@@ -101,7 +101,8 @@ cdef inline int require_writable(Arrays *arrays, int columns) except -1:
             or (columns & HEADERS and not (arrays.header_offsets != NULL
                                            and appendable(&arrays.header_key, arrays.header_rows)
                                            and appendable(&arrays.header_value, arrays.header_rows)))):
-        raise ValueError("columns to decode into must have those that are asked for: make them with RecordColumns.empty")
+        raise ValueError("a requested column (key, value or headers) is missing from the columns to decode into, or is not "
+                         "filled up to its last row; make them with RecordColumns.empty")
     return 0
 
 

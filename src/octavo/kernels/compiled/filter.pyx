@@ -332,7 +332,6 @@ def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=Non
     cdef int64_t start = 0, end = 0
     cdef Py_ssize_t i
     cdef int pinned = 0
-    cdef bint sound = True
     problem.code, problem.position, problem.found = DONE, 0, 0
     candidates.records, candidates.keys, candidates.room = NULL, NULL, 2 * AHEAD
     pin_table(&map, offset_table)
@@ -354,22 +353,23 @@ def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=Non
             source.records, source.records_length = <const uint8_t *>views[7].buf, views[7].len
             source.starts, source.ends = <const int64_t *>views[8].buf, <const int64_t *>views[9].buf
             source.count = min(source.count, views[8].len // 8, views[9].len // 8)
-        sound = (pinned in (7, 10) and views[6].len == sizeof(FilterState)
-                 and 0 <= target.state.end_position <= target.room and target.state.batches >= 0)
-        i = -1
-        while sound and i + 1 < source.count:
-            i += 1
-            sound = area_of(&source, i, &start, &end)
-            if sound and source.batches[i].count * <int64_t>MIN_RECORD_BYTES <= end - start:
+        if pinned not in (7, 10):
+            raise ValueError("unpacked, starts and ends must be given together")
+        if views[6].len != sizeof(FilterState):
+            raise ValueError(f"the run's state has {views[6].len // 8} values, expected {sizeof(FilterState) // 8}")
+        if not 0 <= target.state.end_position <= target.room or target.state.batches < 0:
+            raise ValueError(f"the run's state does not lie inside its room of {target.room} bytes")
+        for i in range(source.count):
+            if not area_of(&source, i, &start, &end):
+                raise ValueError(f"batch {i} does not lie inside its buffer")
+            if source.batches[i].count * <int64_t>MIN_RECORD_BYTES <= end - start:
                 candidates.room = max(candidates.room, <int64_t>source.batches[i].count)
-        i = 0
-        if sound:
-            candidates.records = <Candidate *>malloc(<size_t>candidates.room * sizeof(Candidate))
-            candidates.keys = <key_ref *>malloc(<size_t>candidates.room * sizeof(key_ref))
-            if candidates.records == NULL or candidates.keys == NULL:
-                raise MemoryError(f"no memory for {candidates.room} records of one batch")
-            with nogil:
-                i = filter_all(&map, &source, &candidates, &target, &problem)
+        candidates.records = <Candidate *>malloc(<size_t>candidates.room * sizeof(Candidate))
+        candidates.keys = <key_ref *>malloc(<size_t>candidates.room * sizeof(key_ref))
+        if candidates.records == NULL or candidates.keys == NULL:
+            raise MemoryError(f"no memory for {candidates.room} records of one batch")
+        with nogil:
+            i = filter_all(&map, &source, &candidates, &target, &problem)
     finally:
         free(candidates.records)
         free(candidates.keys)
@@ -377,6 +377,4 @@ def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=Non
             pinned -= 1
             PyBuffer_Release(&views[pinned])
         unpin_table(&map)
-    if not sound:
-        raise ValueError("batches that do not lie inside their buffers, or a run without its state")
     return problem.code, i, problem.position, problem.found

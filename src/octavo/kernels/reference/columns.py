@@ -59,7 +59,8 @@ def require_writable(out: RecordColumns, columns: int) -> None:
     )
     if not sound:
         raise ValueError(
-            "columns to decode into must have those that are asked for: make them with RecordColumns.empty"
+            "a requested column (key, value or headers) is missing from the columns to decode into, or is not filled "
+            "up to its last row; make them with RecordColumns.empty"
         )
 
 

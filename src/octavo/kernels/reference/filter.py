@@ -96,12 +96,10 @@ def filter_batches(
     `ends`; batches that survive in part are written without compression and without header. Returns an `Outcome`; FULL:
     the run has no room for the returned batch. Whatever the code, the batches before the returned one are done.
     """
-    if (
-        len(run.state) != len(FILTER_STATE)
-        or (unpacked is None) != (starts is None)
-        or (starts is None) != (ends is None)
-    ):
-        raise ValueError("batches that do not lie inside their buffers, or a run without its state")
+    if (unpacked is None) != (starts is None) or (starts is None) != (ends is None):
+        raise ValueError("unpacked, starts and ends must be given together")
+    if len(run.state) != len(FILTER_STATE):
+        raise ValueError(f"the run's state has {len(run.state)} values, expected {len(FILTER_STATE)}")
     view, lookup = memoryview(data).cast("B"), OffsetLookup(offset_table)
     records = view if unpacked is None else memoryview(unpacked).cast("B")
     if starts is None or ends is None:
@@ -111,7 +109,7 @@ def filter_batches(
         position, size = int(table[row]["position"]), int(table[row]["size"])
         inside = size >= layout.BATCH_OVERHEAD and 0 <= position <= len(view) - size
         if not inside or not 0 <= starts[row] <= ends[row] <= len(records):
-            raise ValueError("batches that do not lie inside their buffers, or a run without its state")
+            raise ValueError(f"batch {row} does not lie inside its buffer")
     for row in range(rows):
         batch, verdict, columns = table[row], int(verdicts[row]), RecordColumns.empty(0, 0)
         area, one = int(ends[row] - starts[row]), slice(row, row + 1)

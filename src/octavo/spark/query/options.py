@@ -71,7 +71,7 @@ SOURCE_OPTIONS = (
         "both",
         "what to do if no record is that late: error, or latest",
     ),
-    Option("endingTimestamp", "", "batch", "milliseconds: up to the first record from then on"),
+    Option("endingTimestamp", "", "batch", "milliseconds: end before the first record of that time or later"),
     Option("endingOffsetsByTimestamp", "", "batch", "the same for each partition"),
     Option(
         "endingOffsets",

@@ -28,9 +28,11 @@ INT32, INT64 = range(-(1 << 31), 1 << 31), range(-(1 << 63), 1 << 63)
 
 def integer(name: str, text: str, numbers: range = INT64) -> int:
     """A whole number that fits 64 bits, or `numbers` if given. As in Java, spaces are refused."""
-    if not _INTEGER.fullmatch(text) or int(text) not in numbers:
-        raise ConfigError(f'{name}: For input string: "{text}", expected a whole number')
-    return int(text)
+    found = int(text) if _INTEGER.fullmatch(text) else None
+    if found is None or found not in numbers:
+        limits = "" if found is None else f" from {numbers[0]} to {numbers[-1]}"
+        raise ConfigError(f'{name}: For input string: "{text}", expected a whole number{limits}')
+    return found
 
 
 def positive(name: str, text: str, numbers: range = INT64) -> int:

@@ -171,7 +171,7 @@ class TopicAdmin:
         for other in self._logs.known_topics:
             if other == topic:
                 hint = f", and is being changed: {_TO_COMPLETE}" if self.is_pending(topic) else ""
-                raise TopicExistsError(f"topic {topic} exists already{hint}")
+                raise TopicExistsError(f"topic {topic} already exists{hint}")
             if collide(topic, other):
                 raise InvalidTopicError(f"topic name {topic} collides with {other}: '.' and '_' count as the same")
 

@@ -134,13 +134,13 @@ class IndexFile(Generic[Index]):
             self._check_own()
             if self._repair is None or self.problem is not None:
                 return False
-            _log.warning("%s: %s; rebuilt from the log", self.path, problem)
             entries = self._repair()
             self._unmap()
             self._filesystem.truncate(self.path, 0)
             file = self._filesystem.open(self.path)
             file.pwrite(entries, 0)
             file.fsync()
+            _log.warning("%s: %s; rebuilt from the log", self.path, problem)
             self._set_count(len(entries) // self.entry_bytes)
             self.problem = problem
             return True
