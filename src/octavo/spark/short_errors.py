@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from contextlib import ContextDecorator
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from octavo.errors import OctavoError
 
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
-class _ShortErrors(ContextDecorator):
-    """Lets Octavo's own errors leave a block, or a method that Spark calls, without a long traceback; others keep
-    theirs."""
 
-    def __enter__(self) -> None:
-        pass
+def short_errors(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Let a method that Spark calls raise Octavo's own errors without a long traceback; others keep theirs."""
 
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, OctavoError):
+    @wraps(method)
+    def call(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
+        try:
+            return method(*arguments, **named)
+        except OctavoError as error:
             raise error.with_traceback(None) from None
 
+    return call
 
-short_errors = _ShortErrors()
+
+def short_errors_in(items: Iterator[Result]) -> Iterator[Result]:
+    """The same for errors raised while iterating."""
+    try:
+        yield from items
+    except OctavoError as error:
+        raise error.with_traceback(None) from None

@@ -13,7 +13,7 @@ from octavo.spark.query.limits import Limit, batch_limits
 from octavo.spark.query.options import warn_of
 from octavo.spark.query.schema import check_schema
 from octavo.spark.query.source_options import SourceOptions
-from octavo.spark.short_errors import short_errors
+from octavo.spark.short_errors import short_errors, short_errors_in
 from octavo.spark.source.data_loss import SourceFindings
 from octavo.spark.source.filters import Pushed
 from octavo.spark.source.log_view import LogView, Partitions, range_within
@@ -67,7 +67,7 @@ class BatchReader(DataSourceReader):
         from octavo.spark.source.record_batches import read_batches
 
         assert isinstance(partition, SourcePartition)
-        return self._pushed.filter_rows(read_batches(partition, self._options))
+        return short_errors_in(self._pushed.filter_rows(read_batches(partition, self._options)))
 
     def _ranges(self, partitions: Partitions) -> Iterator[PartitionRange]:
         findings = SourceFindings(self._options)

@@ -17,7 +17,6 @@ from octavo.scanner.reading.pool import ColumnPool
 from octavo.scanner.reading.read import TaskReader, wanted_columns
 from octavo.spark.query.schema import schema_of
 from octavo.spark.query.source_options import SourceOptions
-from octavo.spark.short_errors import short_errors
 from octavo.spark.source.data_loss import SourceFindings
 from octavo.spark.source.skipped import skipped_notes
 from octavo.spark.source.tasks import SourcePartition
@@ -41,16 +40,15 @@ def read_batches(partition: SourcePartition, options: SourceOptions) -> Iterator
     # PySpark compares the first batch with this schema.
     builder = BatchBuilder(to_arrow_schema(schema_of(columns), timezone="UTC"), pool, _CONVERTERS)
     for task in partition.tasks:
-        with short_errors:
-            try:
-                for filling in reader.fillings(task):
-                    if "timestamp" in columns:
-                        _to_microseconds(task, filling.columns.timestamp[filling.start : filling.stop])
-                    yield from _pieces(builder.batch(task, filling), _row_bytes(filling.columns))
-            except DataLossError:
-                raise
-            except ScanError as error:  # the folder disappeared
-                findings.lost(f"{error}.")
+        try:
+            for filling in reader.fillings(task):
+                if "timestamp" in columns:
+                    _to_microseconds(task, filling.columns.timestamp[filling.start : filling.stop])
+                yield from _pieces(builder.batch(task, filling), _row_bytes(filling.columns))
+        except DataLossError:
+            raise
+        except ScanError as error:  # the folder disappeared
+            findings.lost(f"{error}.")
 
 
 def _pieces(batch: pa.RecordBatch, row_bytes: float) -> Iterator[pa.RecordBatch]:

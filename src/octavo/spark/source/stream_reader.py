@@ -23,7 +23,7 @@ from octavo.spark.query.schema import check_schema
 from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.query.stream_options import StreamOptions, warn_of_stream
 from octavo.spark.query.values import Offsets, from_nested, to_nested
-from octavo.spark.short_errors import short_errors
+from octavo.spark.short_errors import short_errors, short_errors_in
 from octavo.spark.source.byte_positions import bytes_between, offset_reached
 from octavo.spark.source.data_loss import SourceFindings
 from octavo.spark.source.group_commits import GroupCommits
@@ -124,7 +124,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         from octavo.spark.source.record_batches import read_batches
 
         assert isinstance(partition, SourcePartition)
-        return read_batches(partition, self._options)
+        return short_errors_in(read_batches(partition, self._options))
 
     @short_errors
     def commit(self, end: Nested) -> None:
