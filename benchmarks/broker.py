@@ -6,7 +6,6 @@ client. Seconds are the client's wall time, and the broker's CPU time.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -26,6 +25,7 @@ from tests.broker.requests import produced
 from benchmarks import clocks, kafka
 from benchmarks.data import FOLDER
 from benchmarks.measure import Contender
+from benchmarks.options import parse, print_heading
 from benchmarks.raw_client import Repeated, repeat
 from benchmarks.reading import Versus, run
 from octavo.format.batches.batch import build_batch
@@ -224,17 +224,11 @@ def resident_mb(pid: int) -> float:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(prog="python -m benchmarks.broker", description=(__doc__ or "").splitlines()[0])
-    words.add_argument("--scale", type=float, default=1.0, help="share of the requests")
-    words.add_argument("--rounds", type=int, default=3)
-    words.add_argument("--only", default="", help="jobs whose name contains this")
-    words.add_argument("--json", action="store_true", help="one object per line")
-    options = words.parse_args()
+    options = parse("benchmarks.broker", __doc__, scale=1.0, of="share of the requests", rounds=3)
     if not kafka.is_here():
         print("skipped: no Kafka to compare with (make kafka)", file=sys.stderr)
         return
-    if not options.json:
-        print(f"\n{'job':38} {'ours, s':>8} {'peer':>26} {'s':>8} {'by':>5} {'times':>7} {'gate':>6}")
+    print_heading(options)
     with kafka.new_broker("unused") as broker, our_broker() as ours:
         assert broker is not None
         real = Server("kafka 4.3.1", ("localhost", broker.port), broker.pid)

@@ -7,8 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from octavo.broker.catalog import Catalog
 from octavo.broker.context import Context
@@ -27,6 +26,7 @@ from octavo.config import Given
 from octavo.errors import ConfigError
 from octavo.jobs.owner import Ownership, owned_as
 from octavo.storage.directory.log_roots import Paths
+from octavo.system.closing import AsyncClosing
 from octavo.system.forks import on_fork
 
 Result = TypeVar("Result")
@@ -37,7 +37,7 @@ _ROUNDS_TO_END = 2  # of the loop: a connection with TLS learns in the second on
 _THREADS = 4  # for work that waits for a disk, such as creating and deleting topics
 
 
-class Broker:
+class Broker(AsyncClosing):
     """Serves log directories to Kafka's clients until it is closed; use it in a `with` or `async with` statement.
 
     Given paths, it opens them with a broker's upkeep and closes them at the end; given a LogDir, it serves that and
@@ -119,22 +119,6 @@ class Broker:
     def __repr__(self) -> str:
         state = "closed" if self._is_closed else f"listening on {self.bootstrap_servers}"
         return f"<Broker of {', '.join(str(root.path) for root in self.logs.roots)}: {state}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await asyncio.to_thread(self.close)
 
     def make_loop(self) -> asyncio.AbstractEventLoop:
         """The loop that serves all connections; a broker for tests has one that follows its clock."""
