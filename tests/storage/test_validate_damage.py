@@ -91,7 +91,7 @@ def test_a_survey_changes_no_outcome(data: bytes, changes: list[tuple[int, int]]
         view, assignment = memoryview(buffer), Assignment(50, NOW, 3, topic)
         surveyed = survey(view, request, replace(topic, max_message_bytes=10**6)) if is_surveyed else None
         try:
-            result = None if surveyed is None else assign_plain(view, surveyed, assignment)
+            result = None if surveyed is None else assign_plain(view, surveyed, *assignment)
             if result is None:
                 result = assign_offsets(view, examine(view, request, max_message_bytes=10**6), request, assignment)
         except AppendRejected as error:

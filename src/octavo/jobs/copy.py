@@ -28,7 +28,7 @@ from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.reading.plan import plan_partition
 from octavo.scanner.reading.read import sound_batches
 from octavo.scanner.reading.source import Source
-from octavo.storage.log.roll import Incoming, roll_reason
+from octavo.storage.log.roll import roll_reason
 from octavo.storage.log.shorten import advance_log_start
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
@@ -232,7 +232,7 @@ def run_length(log: PartitionLog, table: NDArray[np.void]) -> int:
     broken = np.flatnonzero(~(follows & fits))
     count = max(int(broken[0]) if len(broken) else len(table), 1)
     now_ms = log.environment.clock.time_ms()
-    while count > 1 and roll_reason(active, _incoming(table[:count]), log.config, now_ms) is not None:
+    while count > 1 and roll_reason(active, *_incoming(table[:count]), log.config, now_ms) is not None:
         count //= 2
     return count
 
@@ -246,9 +246,6 @@ def _follows(table: NDArray[np.void]) -> NDArray[np.bool_]:
     return found
 
 
-def _incoming(table: NDArray[np.void]) -> Incoming:
-    return Incoming(
-        int(table["size"].sum(dtype=np.int64)),
-        last_offset(table[-1]),
-        int(table["max_timestamp"].max()),
-    )
+def _incoming(table: NDArray[np.void]) -> tuple[int, int, int]:
+    """The batches' size, last offset and largest timestamp."""
+    return int(table["size"].sum(dtype=np.int64)), last_offset(table[-1]), int(table["max_timestamp"].max())

@@ -15,7 +15,7 @@ from octavo.storage.append_origin import AppendRequest
 from octavo.storage.log.flush import maybe_flush
 from octavo.storage.log.log import Log
 from octavo.storage.log.read import OffsetMetadata
-from octavo.storage.log.roll import Incoming, new_base_offset, roll, roll_reason
+from octavo.storage.log.roll import new_base_offset, roll, roll_reason
 from octavo.storage.producers.check import NO_PRODUCERS
 
 if TYPE_CHECKING:
@@ -69,12 +69,13 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
             log.make_certain("append")
             log.is_uncertain = True  # until the end is reached; after an interrupt the log is loaded again
             try:
-                now_ms = log.environment.clock.time_ms()
-                assignment = Assignment(log.log_end.offset, now_ms, request.leader_epoch, log.settings)
-                batches = None if surveyed is None else assign_plain(view, surveyed, assignment)
+                now_ms, batches = log.environment.clock.time_ms(), None
+                assigned = log.log_end.offset, now_ms, request.leader_epoch, log.settings
+                if surveyed is not None:
+                    batches = assign_plain(view, surveyed, *assigned)
                 if batches is None:
                     info = info or examine(view, request, max_message_bytes)
-                    batches = _examined(log, view, info, request, assignment)
+                    batches = _examined(log, view, info, request, Assignment(*assigned))
                 result = _write(log, batches, request, now_ms)
             except AppendRejected:
                 log.is_uncertain = False
@@ -119,7 +120,7 @@ def _write(log: Log, batches: WritableBatches, request: AppendRequest, now_ms: i
     if len(data) > config.segment_bytes:
         expected = f"expected at most segment.bytes, {config.segment_bytes}"
         raise RecordBatchTooLargeError(f"a set of {len(data)} bytes, {expected}")
-    if roll_reason(active, Incoming(len(data), last_offset, max_timestamp), config, now_ms) is not None:
+    if roll_reason(active, len(data), last_offset, max_timestamp, config, now_ms) is not None:
         roll(log, new_base_offset(first_offset, last_offset, log.log_end.offset))
         active = log.segments.active
     producers, change = log.producers, NO_PRODUCERS

@@ -12,7 +12,7 @@ import numpy as np
 
 from octavo import kernels
 from octavo.kernels.layout import BATCH
-from octavo.storage.append.assignment import Assignment, WritableBatches
+from octavo.storage.append.assignment import WritableBatches
 from octavo.storage.append_origin import AppendRequest
 from octavo.storage.log.validation_settings import ValidationSettings
 
@@ -37,12 +37,13 @@ def survey(view: memoryview, request: AppendRequest, settings: ValidationSetting
     return kernels.survey_produced(view, _rows.one, not request.trusted)
 
 
-def assign_plain(view: memoryview, surveyed: Survey, assignment: Assignment) -> WritableBatches | None:
+def assign_plain(
+    view: memoryview, surveyed: Survey, first_offset: int, now_ms: int, leader_epoch: int, settings: ValidationSettings
+) -> WritableBatches | None:
     """The batch that this thread has just surveyed, with its offsets; None if the topic may not take it as it is.
 
     A writable buffer is changed in place. The table is valid until this thread's next append.
     """
-    first_offset, now_ms, leader_epoch, settings = assignment
     oldest, latest, null_keys, has_producer = surveyed
     if not settings.keeps_plain or (null_keys and settings.is_compacted):
         return None

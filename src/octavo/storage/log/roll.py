@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from octavo.config import LogConfig
 from octavo.errors import OctavoError
@@ -40,33 +40,28 @@ class ActiveSegment(Protocol):
     def is_index_full(self) -> bool: ...
 
 
-class Incoming(NamedTuple):
-    """The properties of the incoming batches that the decision depends on."""
-
-    size: int
-    last_offset: int
-    max_timestamp: int
-
-
-def roll_reason(active: ActiveSegment, incoming: Incoming, config: LogConfig, now_ms: int) -> RollReason | None:
-    """Why the segment must be rolled before the append; None if it need not be.
+def roll_reason(
+    active: ActiveSegment, size: int, last_offset: int, max_timestamp: int, config: LogConfig, now_ms: int
+) -> RollReason | None:
+    """Why the segment must be rolled before batches with this size, last offset and largest timestamp are appended;
+    None if it need not be.
 
     Age is measured by the records' timestamps, so that a copy rolls where the original did. The clock is used only if
     the first batch has no timestamp.
     """
-    size = active.size
-    if size > config.segment_bytes - incoming.size:
+    active_size = active.size
+    if active_size > config.segment_bytes - size:
         return RollReason.SIZE
     first_timestamp = active.first_timestamp
-    waited_ms = incoming.max_timestamp - first_timestamp if first_timestamp >= 0 else now_ms - active.created_ms
+    waited_ms = max_timestamp - first_timestamp if first_timestamp >= 0 else now_ms - active.created_ms
     max_ms = config.segment_ms
     if "compact" in config.cleanup_policy:  # records must leave the active segment in time to be compacted
         max_ms = min(max_ms, config.max_compaction_lag_ms)
-    if size > 0 and waited_ms > max_ms - active.jitter_ms:
+    if active_size > 0 and waited_ms > max_ms - active.jitter_ms:
         return RollReason.TIME
     if active.is_index_full:
         return RollReason.INDEX_FULL
-    if not 0 <= incoming.last_offset - active.base_offset <= INT32_MAX:
+    if not 0 <= last_offset - active.base_offset <= INT32_MAX:
         return RollReason.OFFSET_RANGE
     return None
 
