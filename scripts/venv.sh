@@ -2,16 +2,27 @@
 # Set up .venv at the versions of constraints.txt, and say what is being done.
 #   venv.sh demo   the package (editable), its dependencies, PySpark: what `make demo` needs
 #   venv.sh dev    in addition what tests, lint and benchmarks need
-# PYTHON names the interpreter to use; without it the first of the usual names that is new enough.
+# PYTHON names the interpreter to use. Without it, the system's own comes first, if it can make environments and compile
+# extensions: distributions build it with profile-guided optimization, and it answers a small request in two thirds of
+# the time that pyenv's default build takes. Then the usual names on the PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset PYTHONPATH # pip would take the package for installed if src were on it
 
 new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
 
+has_everything() {
+    "$1" -c 'import ensurepip, venv, os, sysconfig, sys; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' \
+        >/dev/null 2>&1
+}
+
 find_python() {
-    local name names=(python3 python3.14 python3.13 python3.12 python3.11 python)
-    [[ -z ${PYTHON:-} ]] || names=("$PYTHON")
+    local name system=/usr/bin/python3 names=(python3 python3.14 python3.13 python3.12 python3.11 python)
+    if [[ -n ${PYTHON:-} ]]; then
+        names=("$PYTHON")
+    elif has_everything "$system"; then
+        names=("$system" "${names[@]}")
+    fi
     for name in "${names[@]}"; do
         if new_enough "$name"; then
             echo "$name"
