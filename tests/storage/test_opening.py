@@ -85,7 +85,7 @@ def test_a_mistyped_path_is_not_created(tmp_path: Path, caplog: pytest.LogCaptur
     with caplog.at_level(logging.WARNING), opened(tmp_path / "typo" / "logs", world=World()) as logs:
         assert logs.topics == {}
     assert list(tmp_path.iterdir()) == []
-    assert "no such directory; it is created with the first topic" in caplog.text
+    assert "no such directory; it will be created with the first topic" in caplog.text
     with pytest.raises(LogDirError, match="no such directory"):
         opened(tmp_path / "typo", world=World(), create=False)
 

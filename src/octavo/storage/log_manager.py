@@ -43,7 +43,7 @@ class LogManager:
     `configs` are broker configs: they override those in the directory's metadata, and give topics their defaults.
     `topic_configs` override what is stored for a topic as long as this object lives. `only` names the partitions to
     open, or topics to open with all their partitions. The others stay untouched, so that a job on a few partitions need
-    not wait for all of them; topics can still be created.
+    not wait for the rest; topics can still be created.
     A missing directory is created with the first topic, or at once with `create=True`; `create=False` refuses it.
     A commit to several partitions that was interrupted by a crash is completed before anything else, unless part of it
     cannot be opened.
@@ -52,8 +52,8 @@ class LogManager:
 
     Opening applies no retention. What recovery had to cut is logged, and listed in `recovery`. With `upkeep` the
     directory is maintained as by a broker: retention and the cleaner run in the background, and files and folders
-    marked as deleted (`.deleted`, `-delete`) are removed. Without `background` nothing happens that the owner did not
-    call for, and scheduled deletions are carried out at the close.
+    marked as deleted (`.deleted`, `-delete`) are removed. Without `background` nothing runs on its own, and scheduled
+    deletions are carried out at the close.
     A directory whose disk fails goes offline; the others stay in use. A forked child cannot use its parent's object.
     """
 
@@ -125,7 +125,7 @@ class LogManager:
     def _say_what_opening_did(self) -> None:
         for root in self.roots:
             if root.is_missing:
-                _log.warning("%s: no such directory; it is created with the first topic", root.path)
+                _log.warning("%s: no such directory; it will be created with the first topic", root.path)
         for loss in self.recovery:
             logging.getLogger(RECOVERY_LOG).warning("%s", loss)
 
@@ -226,7 +226,7 @@ class LogManager:
     ) -> None:
         """Set configs of the broker, or of all brokers of its cluster, while it runs; None removes one.
 
-        They are kept in octavo-broker.json, and take precedence over those that were given. Configs that Kafka calls
+        They are kept in octavo-broker.json, and take precedence over those given when opening. Configs that Kafka calls
         dynamic take effect at once, the others at the next start. With `dry_run` nothing changes, but the same errors
         are raised.
         """
@@ -238,7 +238,7 @@ class LogManager:
         return self._configs.overrides(topic)
 
     def check_topic(self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given]) -> bytes:
-        """Raise what `create_topic` would raise; returns a topic id, as it does."""
+        """Raise what `create_topic` would raise; returns a random topic id."""
         return self._admin.prepare(topic, partitions, configs).topic_id
 
     def check_configs(self, topic: str, changes: Mapping[str, Given | None]) -> None:

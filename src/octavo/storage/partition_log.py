@@ -110,7 +110,7 @@ class PartitionLog(Log):
         *,
         min_one_batch: bool = True,
     ) -> Fetched:
-        """A file range of batches, from the one that holds the offset; OffsetOutOfRangeError outside the log."""
+        """A file range that starts with the batch that holds the offset; OffsetOutOfRangeError outside the log."""
         return self._reading(self._read, ReadRequest(start_offset, max_bytes, min_one_batch), isolation)
 
     def fetch(self, start_offset: int, max_bytes: int, isolation: Isolation) -> tuple[Fetched, bytes]:
@@ -147,7 +147,7 @@ class PartitionLog(Log):
             if "compact" in self.config.cleanup_policy and "delete" not in self.config.cleanup_policy:
                 policy = ",".join(self.config.cleanup_policy)
                 raise PolicyViolationError(
-                    f"{self.folder.name}: cleanup.policy is {policy}; deleting records needs delete in it"
+                    f"{self.folder.name}: cleanup.policy is {policy}; records can be deleted only if it contains delete"
                 )
             target = self.high_watermark if offset == TO_HIGH_WATERMARK else offset
             if not 0 <= target <= self.high_watermark:
@@ -179,7 +179,7 @@ class PartitionLog(Log):
             roll(self, self.log_end_offset)
 
     def flush(self) -> None:
-        """Sync everything to disk; once it returns, no crash can lose it."""
+        """Sync the log to disk: afterwards no crash or power loss can lose what it holds now."""
         with self.usable("flush"):
             flush(self, self.log_end_offset)
 
@@ -223,7 +223,7 @@ class PartitionLog(Log):
     def rename_for_deletion(self, name: str) -> None:
         """Rename the folder before it is deleted; afterwards only `delete` can be called.
 
-        The caller syncs the parent. After a crash before that the folder has one of the two names.
+        The caller syncs the parent; after a crash before that, the folder may have either name.
         """
         with self.changing("rename"):
             folder = self.folder.with_name(name)
@@ -275,5 +275,5 @@ class PartitionLog(Log):
         )
         loaded = load(request)
         self.recovered, self.dropped = self.recovered + loaded.recovered, self.dropped + loaded.dropped
-        self.cuts += 1  # a flush in progress has synced files that were rewritten since
+        self.cuts += 1  # a flush in progress may have synced files that have been rewritten since
         self.adopt(loaded.parts)

@@ -1,4 +1,4 @@
-"""Fills the offset map from the dirty part of a log, as far as the keys fit."""
+"""Fills the offset map with the keys of a log's dirty part, until the map is full."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def build_map(
 ) -> tuple[OffsetMap, Events]:
     """The map of the dirty keys, and the transaction events of the segments that were read completely.
 
-    The map's latest offset is the last one it knows everything about; a full map ends there. Batches of aborted
-    transactions and markers contribute no keys. Without a dirty segment the map is empty, and ends before the first
-    dirty offset.
+    The map has all keys up to its latest offset; if it is full, that lies before the end of the dirty part. Batches of
+    aborted transactions and markers contribute no keys. Without a dirty segment the map is empty, and its latest offset
+    is the one before the first dirty offset.
     """
     segments, first_dirty_offset = plan.dirty, plan.first_dirty_offset
     end_offset = segments[-1].end_offset if segments else first_dirty_offset

@@ -4,7 +4,7 @@ A log goes through these steps. A crash before step 3 leaves it unchanged; after
 
 1. The keys of the dirty part are read into an offset map (one task per log).
 2. Each group of segments is rewritten next to the old ones (one task per group, for all logs at once).
-3. The new segments replace the old ones, all of a log or none (`Swap` has the steps).
+3. The new segments of a log replace the old ones, all or none (`Swap` has the steps).
 4. The cleaner checkpoint records how far the log is clean. Without it the same work would be done again.
 """
 
@@ -53,7 +53,8 @@ class Cleaner:
     def clean(self, candidates: Sequence[Candidate]) -> Iterator[Outcome[Candidate, Cleaned]]:
         """Clean logs of one `LogManager`, and yield the outcome of each, in order. A log that fails stays unchanged.
 
-        The maps of a wave of logs fit into one map's memory; a map is about as large as its keys.
+        Logs are cleaned in waves whose maps together fit into one map's memory, assuming that a map is as large as the
+        bytes to clean.
         """
         wave: list[Candidate] = []
         size = 0
@@ -96,7 +97,7 @@ class Cleaner:
         """Swap in a log's new segments and write its checkpoint; if a group failed, remove the new segments of the
         others.
 
-        Once the swap has begun nothing is removed: the `.cleaned` files tell loading how far it got.
+        Once the swap has begun nothing is removed: the `.cleaned` files show loading how far the swap got.
         """
         if mapped.result is None:
             return Outcome(candidate, error=mapped.error)

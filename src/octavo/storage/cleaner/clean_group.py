@@ -35,8 +35,9 @@ def clean_group(
     """Write what remains of the group's batches into a new segment.
 
     1. Remove leftovers of an earlier run. 2. Create the `.cleaned` files. 3. Append what remains, segment by segment.
-    4. Write the transaction index and the closing time index entry, trim and sync. 5. Give it the age of the last
-    old segment, by which tombstones of magic 0 and 1 are judged. Any error removes the files again.
+    4. Write the transaction index and the closing time index entry, trim and sync. 5. Give the new files the
+    modification time of the last old segment, by which tombstones of magic 0 and 1 are judged. Any error removes the
+    files again.
     """
     filesystem, plan = filesystem or LocalFileSystem(), task.plan
     new = create_cleaned(filesystem, plan.folder, task.base_offset, plan.config)

@@ -78,7 +78,7 @@ def _hold(
         young = next(segment for segment in log.segments if segment.base_offset >= cleanable.first_uncleanable_offset)
         age_ms = now_ms - young.largest_timestamp
         lag = f"min.compaction.lag.ms is {config.min_compaction_lag_ms}"
-        return f"the segment at offset {young.base_offset} has a record {age_ms} ms old, {lag}"
+        return f"the segment at offset {young.base_offset} has a record {age_ms} ms old, and {lag}"
     if cleanable.hold is Hold.LAST_STABLE_OFFSET:
         if opened is None:
             return f"the high watermark, offset {offset}"

@@ -126,4 +126,5 @@ def _check_empty(table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> None:
     """Raise if a message would have to be kept without its record: only a v2 batch can be empty."""
     for row in np.flatnonzero(verdicts & BatchVerdict.RETAIN_EMPTY)[:1]:
         offset, magic = table[row]["base_offset"], table[row]["magic"]
-        raise OctavoError(f"the message at offset {offset} has magic {magic}: it cannot stay without its record")
+        found = f"the message at offset {offset} would be kept without its record"
+        raise OctavoError(f"{found}: it has magic {magic}, but only a v2 batch can be empty")

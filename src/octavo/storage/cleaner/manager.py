@@ -31,7 +31,7 @@ _THROTTLE_MS = 300  # the shortest time over which a rate is measured
 
 
 class CleanerManager:
-    """Thread-safe. A log whose cleaning fails is marked uncleanable until it is opened again; the others go on.
+    """Thread-safe. A log whose cleaning fails is marked uncleanable until it is opened again; others are still cleaned.
 
     `states` pauses partitions for callers that are about to change them.
     """
@@ -73,7 +73,7 @@ class CleanerManager:
             self.start()
 
     def stop(self) -> None:
-        """Abort cleanings in progress; returns when there are none."""
+        """Abort cleanings in progress; returns when they have ended, or after a minute."""
         self._is_stopping = True
         self._stopping.notify()
         self.states.stop()
@@ -92,7 +92,7 @@ class CleanerManager:
         """
         found: list[Candidate] = []
         for root in self._logs.live_roots:
-            with root.unless_offline():  # this logs that a directory goes offline
+            with root.unless_offline():  # it logs an error if the directory goes offline
                 found += self._candidates(root)
         due = [candidate for candidate in found if candidate.cleanable.is_eligible(candidate.log.config)]
         for chosen in sorted(due, key=lambda candidate: candidate.cleanable.ratio, reverse=True):
@@ -101,7 +101,7 @@ class CleanerManager:
         return None
 
     def retain(self) -> None:
-        """Apply retention to the compacted logs that are not being cleaned."""
+        """Apply retention to the compacted logs, except those that are being cleaned, paused or uncleanable."""
         for topic_partition, log in list(self._logs.logs.items()):
             if "compact" not in log.config.cleanup_policy or not self.states.begin(topic_partition):
                 continue

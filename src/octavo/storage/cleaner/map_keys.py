@@ -77,8 +77,9 @@ def map_keys(plan: CleanPlan, filesystem: FileSystem | None = None, on_bytes: On
 def group_segments(
     segments: Sequence[SourceSegment], config: LogConfig, first_uncleanable_offset: int
 ) -> list[list[SourceSegment]]:
-    """A segment joins the group before it if their sizes add up to at most segment.bytes, those of each index to at
-    most segment.index.bytes, and its last offset fits 32 bits relative to the group's base offset.
+    """Form groups: a segment joins the group before it if their log files together have at most segment.bytes, their
+    indexes of each kind at most segment.index.bytes, and its last offset fits 32 bits relative to the group's base
+    offset.
     """
     ends = [segment.base_offset for segment in segments[1:]] + [first_uncleanable_offset]
     groups: list[list[SourceSegment]] = []
@@ -88,7 +89,7 @@ def group_segments(
         offset_index_bytes += segment.offset_index_bytes
         time_index_bytes += segment.time_index_bytes
         fits = size <= config.segment_bytes and max(offset_index_bytes, time_index_bytes) <= config.segment_index_bytes
-        # An empty segment has no offset that could be out of reach.
+        # An empty segment has no offset that could be too large.
         if groups and fits and (segment.size == 0 or end - 1 - groups[-1][0].base_offset <= INT32_MAX):
             groups[-1].append(segment)
             continue

@@ -27,7 +27,7 @@ class MapLimits:
 
     @classmethod
     def of(cls, config: BrokerConfig, secret: bytes, key_hash: KeyHash = KeyHash.SIPHASH) -> MapLimits:
-        """One thread's share, when log.cleaner.threads divide the memory."""
+        """The limits of one thread: log.cleaner.threads threads share the memory. ConfigError if a map holds no key."""
         share = min(config.log_cleaner_dedupe_buffer_size // config.log_cleaner_threads, INT32_MAX)
         limits = cls(share, config.log_cleaner_io_buffer_load_factor, key_hash, secret)
         if share // SLOT_BYTES * limits.load_factor <= 1:

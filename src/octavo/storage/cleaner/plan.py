@@ -1,4 +1,4 @@
-"""Logs that could be cleaned, and everything that a cleaning needs to know about one, as picklable values."""
+"""Logs that could be cleaned, and plans: picklable values with all that a cleaning needs to know about a log."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class CleanableRange(NamedTuple):
 
 
 def cleanable_range(log: DirtyLog, config: LogConfig, now_ms: int) -> CleanableRange:
-    """From the checkpoint up to the first segment that must not be touched."""
+    """The range from the checkpoint up to the first segment that must not be touched, and how dirty it is."""
     checkpoint = log.log_start_offset if log.checkpoint is None else log.checkpoint
     is_invalid = not log.log_start_offset <= checkpoint <= log.log_end_offset
     first_dirty = log.log_start_offset if is_invalid else checkpoint
@@ -103,5 +103,5 @@ def _hold(log: DirtyLog, dirty: Sequence[DirtySegment], config: LogConfig, now_m
 
 
 def _floor(bases: Sequence[int], offset: int) -> int:
-    """The slot of the segment that holds the offset; the first one if all begin after it."""
+    """The index, in `bases`, of the segment that holds the offset; 0 if all segments begin after it."""
     return max(bisect_right(bases, offset) - 1, 0)

@@ -18,12 +18,11 @@ _log = logging.getLogger(__name__)
 class CleanerStates:
     """Thread-safe. A partition may be in progress, paused by any number of callers, or marked uncleanable.
 
-    A cleaning that an interrupt ended before it could call `end` does not count: its thread is doing something else by
-    now.
+    A cleaning that was interrupted before it could call `end` does not count: its thread has ended, or is the caller's.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # the garbage collector may end an interrupted `paused`
+        self._lock = threading.RLock()  # the garbage collector may run the end of an interrupted `paused` at any time
         self._changed = Signal()
         self._in_progress: dict[TopicPartition, threading.Thread] = {}
         self._paused: dict[TopicPartition, int] = {}
@@ -85,7 +84,7 @@ class CleanerStates:
                         self._paused[topic_partition] = left
 
     def stop(self) -> None:
-        """Abort all cleanings, and start no more."""
+        """Abort all cleanings, start no more, and wait up to a minute for those in progress to end."""
         self._stopped = True
         if not self._changed.wait(lambda: not any(map(self._is_running, list(self._in_progress))), _STOP_SECONDS):
             _log.warning("the cleaner is still running after %d seconds; closing without waiting for it", _STOP_SECONDS)

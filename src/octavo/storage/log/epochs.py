@@ -62,7 +62,7 @@ class LeaderEpochs:
             self._write(_assigned(self._entries, epoch, start_offset))
 
     def is_continued(self, batches: BatchSummary) -> bool:
-        """Whether all batches belong to the latest epoch, as they nearly always do: nothing to record then."""
+        """Whether all batches belong to the latest epoch, as they nearly always do; then there is nothing to record."""
         epoch, entries = batches.max_epoch, self._entries
         is_latest = bool(entries) and entries[-1].epoch == epoch == batches.min_epoch
         return is_latest and batches.min_magic >= 2

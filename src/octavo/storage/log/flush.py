@@ -37,7 +37,7 @@ def flush(log: Log, up_to: int, *, with_empty_active: bool = False, in_change: b
                 continue
             if log.segments.active is not active and up_to > active.base_offset:
                 with suppress(FileNotFoundError):  # retention may have deleted it
-                    active.files.flush()  # a roll closed it after the sync, and nothing would sync that later
+                    active.files.flush()  # a roll closed it after the sync, and no later flush would sync that
             log.recovery_point = max(log.recovery_point, min(up_to, log.log_end_offset))
             log.last_flush_ms = log.environment.clock.monotonic_ms()
             return

@@ -40,10 +40,10 @@ class LogParts(NamedTuple):
 
 
 class Log(ABC):
-    """Changes need `lock`; readers take `limits` without it.
+    """Changes need `lock`; readers call `limits` without it.
 
     log start offset ≤ high watermark ≤ log end offset, except that a high watermark inside a batch counts as the
-    batch's base offset once it has been looked up, as in Kafka.
+    batch's base offset once the batch has been looked up, as in Kafka.
 
     A failing disk makes the log unusable: `on_failure` is called, and later calls raise KafkaStorageError. Anything
     else that interrupts a change (Ctrl-C, too many open files) leaves the log uncertain, since memory and disk may
@@ -68,7 +68,7 @@ class Log(ABC):
         self.closed_because: str | None = None
         self.is_uncertain = False  # a change has begun and not finished
         self.last_flush_ms = environment.clock.monotonic_ms()
-        self.cuts = 0  # how often the log was truncated at its end
+        self.cuts = 0  # how often the log was truncated at its end, or loaded again
         self._watchers: tuple[Callable[[], None], ...] = ()
         self._on_failure = on_failure
         self.configure(config)
@@ -168,7 +168,7 @@ class Log(ABC):
         return Limits(self.log_start_offset, log_end, bound)
 
     def locate(self, offset: int) -> OffsetMetadata:
-        """The position of an offset: that of the batch that holds it, whose base offset replaces it."""
+        """Like `read.locate`; OffsetOutOfRangeError for an offset outside the log."""
         segments, log_end = self.segments, self.log_end
         if segments.floor(offset) is None or offset > log_end.offset:
             raise OffsetOutOfRangeError(offset, self.log_start_offset, log_end.offset)
@@ -201,7 +201,7 @@ class Log(ABC):
 
     @contextmanager
     def usable(self, action: str) -> Iterator[None]:
-        """Refuse to work on a failed or closed log, and react to a failure."""
+        """Refuse to work on a failed or closed log, and turn an OSError into a KafkaStorageError (see `failed`)."""
         self.check_usable(action)
         with self.noting_failure(action):
             yield
@@ -233,7 +233,7 @@ class Log(ABC):
         """Load the log again; `lock` is held."""
 
     def failed(self, action: str, error: OSError) -> KafkaStorageError:
-        """The error to raise after an I/O error; after a disk failure the log can no longer be used."""
+        """The error to raise after an I/O error. If the disk failed, abandon the log and call `on_failure`."""
         if not is_disk_failure(error):
             return KafkaStorageError(f"{self.folder}: cannot {action}: {described(error)}")
         self.abandon(f"its disk failed: {described(error)}")
@@ -242,7 +242,7 @@ class Log(ABC):
         return KafkaStorageError(f"{self.folder}: cannot {action}: {self.closed_because}")
 
     def abandon(self, reason: str) -> None:
-        """Close without writing, because the disk failed or the folder is gone."""
+        """Close without writing anything more; errors of later calls name the reason."""
         self.closed_because = reason
         for segment in self.segments:
             segment.files.release()

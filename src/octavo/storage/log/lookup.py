@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 def special_offset(log: Log, timestamp: int, isolation: Isolation) -> FoundOffset:
-    """The answer for a special timestamp that needs no search. Octavo has no tiered storage."""
+    """The answer for a special timestamp that needs no search; `NOT_FOUND` for those of tiered storage."""
     if timestamp == SpecialTimestamp.LATEST:
         return _found(log.last_fetchable_offset(isolation), log.epochs.latest_epoch)
     if timestamp in (SpecialTimestamp.EARLIEST, SpecialTimestamp.EARLIEST_LOCAL):
@@ -57,7 +57,7 @@ def special_offset(log: Log, timestamp: int, isolation: Isolation) -> FoundOffse
 
 
 def searched_offset(log: Log, timestamp: int, isolation: Isolation) -> FoundOffset:
-    """The answer for an ordinary timestamp, or for the special one that asks for the largest timestamp."""
+    """The answer for an ordinary timestamp, or for `SpecialTimestamp.MAX_TIMESTAMP`."""
     if timestamp == SpecialTimestamp.MAX_TIMESTAMP:
         found = of_max_timestamp(log.segments)
     else:
@@ -88,7 +88,7 @@ def in_segment(segment: Segment, timestamp: int, start_offset: int) -> Found | N
 
 
 def of_max_timestamp(segments: Segments) -> Found | None:
-    """The first record with the log's largest timestamp, which may be -1; None if batches have no timestamps."""
+    """The first record with the log's largest timestamp, which may be -1; None if there is none, or it has magic 0."""
     segment = max(segments, key=lambda segment: segment.max_so_far.timestamp, default=None)
     if segment is None:
         return None

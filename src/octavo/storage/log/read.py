@@ -1,4 +1,4 @@
-"""Reads whole batches as ranges of a segment's file, as far as the reader's isolation allows."""
+"""Reads batches as ranges of a segment's file, up to the offset that the reader's isolation allows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.system.filesystem import File
 class Isolation(Enum):
     """How far a reader may read."""
 
-    LOG_END = "log end"  # a replica
+    LOG_END = "log end"  # up to the log end offset, for replicas
     READ_UNCOMMITTED = "read_uncommitted"  # up to the high watermark
     READ_COMMITTED = "read_committed"  # up to the last stable offset, with a list of aborted transactions
 
@@ -41,7 +41,7 @@ class FileRange(NamedTuple):
 
 
 class AbortedTransaction(NamedTuple):
-    """A committed reader drops the producer's batches from this first offset up to its ABORT marker."""
+    """A reader of committed records drops the producer's batches from this offset up to its next ABORT marker."""
 
     producer_id: int
     first_offset: int
@@ -103,7 +103,7 @@ def read(segments: Segments, limits: Limits, request: ReadRequest, *, with_abort
 
 
 def locate(segments: Segments, offset: int, log_end: OffsetMetadata) -> OffsetMetadata:
-    """Where an offset up to the log's end lies: at the batch that holds it, whose base offset then stands for it."""
+    """The base offset and position of the batch that holds an offset, or of the next one; else the log's end."""
     segment = segments.floor(offset)
     while segment is not None and offset < log_end.offset:
         place = segment.find_batch(offset)

@@ -73,7 +73,7 @@ def _why_kept(facts: SegmentFacts, remaining: Sequence[SegmentFacts], log: LogFa
     if "delete" not in config.cleanup_policy:
         return f"cleanup.policy is {','.join(config.cleanup_policy) or 'empty'}"
     if facts.is_active and facts.size == 0:
-        return "it is empty, and the active one"
+        return "it is the active segment, and empty"
     if facts.end_offset > log.high_watermark:
         return f"it ends at offset {facts.end_offset}, the high watermark is {log.high_watermark}"
     by_time, by_size = f"retention.ms is {config.retention_ms}", f"retention.bytes is {config.retention_bytes}"

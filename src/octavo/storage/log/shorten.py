@@ -42,7 +42,7 @@ def retention_round(log: Log, *, dry_run: bool) -> list[Verdict]:
 
 
 def advance_log_start(log: Log, offset: int) -> bool:
-    """Move the log start to a later offset: readers get nothing before it. No file changes."""
+    """Move the log start to a later offset: readers get nothing before it. Segments stay; returns whether it moved."""
     with log.lock:
         if offset <= log.log_start_offset:
             return False
@@ -68,7 +68,7 @@ def truncate_to(log: Log, offset: int) -> bool:
     they lie above. A crash leaves a log that is too long; the caller has to truncate again.
     """
     if offset < 0:
-        raise OctavoError(f"cannot truncate to offset {offset}, expected 0 or more")
+        raise OctavoError(f"{log.folder}: cannot truncate to offset {offset}, expected 0 or more")
     if offset >= log.log_end_offset:
         log.epochs.truncate_from_end(log.log_end_offset)
         return False

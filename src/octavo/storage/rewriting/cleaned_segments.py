@@ -17,14 +17,13 @@ from octavo.system.filesystem import FileSystem
 
 
 def create_cleaned(filesystem: FileSystem, folder: Path, base_offset: int, config: LogConfig) -> Segment:
-    """Create a segment with the suffix `.cleaned`, instead of what an earlier run may have left."""
+    """Create a segment with the suffix `.cleaned`, after removing what an earlier run may have left."""
     remove_cleaned(filesystem, folder, [base_offset])
     return Segment(folder, base_offset, config, filesystem, SystemClock(), transient=Transient.CLEANED, create=True)
 
 
 def finish_cleaned(segment: Segment, filesystem: FileSystem, mtime_ms: int) -> None:
-    """Write the closing time index entry, trim and sync, give the files the age of those they replace, and close
-    them."""
+    """Write the closing time index entry, trim and sync, set the files' modification time, and close them."""
     segment.close_out()
     segment.files.flush()
     for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
