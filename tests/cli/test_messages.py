@@ -26,7 +26,7 @@ from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 FULL = "No space left on device"
-ONLY_READ = "or use what only reads (octavo.scan; the commands cat, topics, verify; broker --read-only) or --dry-run"
+ONLY_READ = "or only read the files (octavo.scan; commands cat, topics, verify; broker --read-only), or use --dry-run"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can play another user")
 
 

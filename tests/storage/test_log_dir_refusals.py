@@ -101,7 +101,7 @@ def test_directories_of_two_brokers_are_refused(tmp_path: Path) -> None:
 def test_a_directory_and_its_copy_are_refused(tmp_path: Path) -> None:
     opened(tmp_path / "one", create=True).close()
     shutil.copytree(tmp_path / "one", tmp_path / "copy")
-    shared = rf"copy: its directory\.id \S+ is also that of {tmp_path / 'one'}; .* give only one of them$"
+    shared = rf"copy: its directory\.id \S+ is also that of {tmp_path / 'one'}; .* open only one of them$"
     with pytest.raises(LogDirError, match=shared):
         opened(tmp_path / "one", tmp_path / "copy")
 
@@ -140,7 +140,7 @@ def test_the_parent_of_log_directories_is_refused_with_their_names(tmp_path: Pat
     for name in ("disk2", "disk1"):
         opened(tmp_path / name, create=True).close()
     (tmp_path / "notes").mkdir()
-    with pytest.raises(LogDirError, match=r"not a log directory; there are some below it: 'disk1', 'disk2'$"):
+    with pytest.raises(LogDirError, match=r"not a log directory, but these folders in it are: 'disk1', 'disk2'$"):
         opened(tmp_path)
     assert not (tmp_path / "meta.properties").exists()
 

@@ -170,5 +170,5 @@ def test_a_refusal_says_what_was_found_and_expected() -> None:
             origin=COORDINATOR,
             transaction_version=0,
         )
-    with pytest.raises(STATE, match="offset 20: a batch outside any transaction, but one is ongoing since offset 0"):
+    with pytest.raises(STATE, match="offset 20: a batch outside any transaction, but one has been open since offset 0"):
         append(manager_after(*ONGOING), data(20, 10, epoch=5))

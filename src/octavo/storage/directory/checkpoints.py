@@ -27,8 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 def read_offsets(filesystem: FileSystem, path: Path) -> dict[TopicPartition, int]:
-    """A checkpoint's offsets. As in Kafka, a missing or unreadable checkpoint counts as empty: recovery just takes
-    longer."""
+    """A checkpoint's offsets. As in Kafka, a missing or unreadable checkpoint counts as empty."""
     if not filesystem.exists(path):
         return {}
     try:

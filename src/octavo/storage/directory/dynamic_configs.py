@@ -18,7 +18,9 @@ _CORDONED = "cordoned.log.dirs"
 
 
 class DynamicConfigs:
-    """What was given, then overridden by what the directories' files say. Whoever alters them holds the logs' lock.
+    """The given configs and those in the directories' files, by the precedence of `BrokerConfigs`.
+
+    Whoever alters them holds the logs' lock.
 
     `check` raises ConfigError for configs that cannot be used.
     """
@@ -87,7 +89,7 @@ def _check_given(broker: Mapping[str, Given], explicit: Mapping[str, Mapping[str
 def _check_cordoned(paths: Sequence[Path], config: BrokerConfig) -> None:
     """Refuse a cordoned.log.dirs that names a directory other than these.
 
-    What a cluster's metadata names is not checked: directories may be copied, and opened without the broker's others.
+    Names from a cluster's metadata are not checked: a copied directory may be opened without the broker's other ones.
     """
     for name in config.cordoned_log_dirs:
         if not any(_is_named(path, name) for path in paths):

@@ -43,7 +43,7 @@ def check_identity(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | N
         for other_root, other in known[:slot]:
             if meta.directory_id is not None and meta.directory_id == other.directory_id:
                 shared = f"directory.id {kafka_uuid.to_text(meta.directory_id)} is also that of {other_root.path}"
-                raise LogDirError(f"{root.path}: its {shared}; if one is a copy of the other, give only one of them")
+                raise LogDirError(f"{root.path}: its {shared}; if one is a copy of the other, open only one of them")
     return found
 
 

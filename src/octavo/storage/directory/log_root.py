@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from octavo.format.messages.records import MetadataRecord
 
 NO_BROKER_EPOCH = -1
-_ONLY_READ = "or use what only reads (octavo.scan; the commands cat, topics, verify; broker --read-only) or --dry-run"
+_ONLY_READ = "or only read the files (octavo.scan; commands cat, topics, verify; broker --read-only), or use --dry-run"
 
 # A topic name stands for all of its partitions.
 Only = Collection[TopicPartition | str]
@@ -87,17 +87,17 @@ class LogRoot:
 
     def __init__(self, path: Path, filesystem: FileSystem, selection: Selection, node_id: int | None = None) -> None:
         self.path = path
-        self.node_id = node_id  # of the broker that it has to belong to, if that matters
+        self.node_id = node_id  # of the broker that the directory must belong to; None: any
         self.files = filesystem
         self.selection = selection
         self.failure: str | None = None  # why the directory is offline
         self.is_missing = False  # it will be created with the first topic
-        self._meta: MetaProperties | None = None  # of meta.properties; without it, it is created with the first topic
+        self._meta: MetaProperties | None = None  # None: not read yet, or there is no meta.properties
         self.is_cordoned = False  # it gets no new partitions
         self.metadata_users: list[MetadataRecord] = []  # users, ACLs and quotas in the cluster's metadata
         self.clean = False
         self.partitions: set[TopicPartition] = set()  # every partition with a folder, opened or not
-        self.folders: list[PartitionFolder] = []  # when they were last listed
+        self.folders: list[PartitionFolder] = []  # as last listed
         self.deleted_folders: list[Path] = []  # folders of deleted partitions, to be removed
         self.has_unopened = False  # some folders were not opened
         self._unread: set[TopicPartition] = set()  # selected, but not readable
@@ -188,10 +188,10 @@ class LogRoot:
         self.folders = [PartitionFolder.parse(name) for name in names if not is_ignored_folder(name)]
 
     def _problem(self, others: list[str]) -> str:
-        """What is wrong with folders that no broker makes: this may not be the directory that is meant."""
+        """What is wrong with folders that no broker makes: perhaps the wrong directory was given."""
         below = sorted(name for name in others if self.files.exists(self.path / name / META_PROPERTIES))
         if below:
-            return f"not a log directory; there are some below it: {', '.join(map(shortened, below))}"
+            return f"not a log directory, but these folders in it are: {', '.join(map(shortened, below))}"
         name = shortened(min(others))
         if self.files.exists(self.path / META_PROPERTIES):
             return f"{name} is not a folder that a broker makes: move it out of the log directory"

@@ -75,7 +75,7 @@ def open_roots(
 
 
 def make_missing(roots: Sequence[LogRoot], environment: Environment) -> None:
-    """Create the directories and identities that were missing so far, because a topic is about to be created."""
+    """Create the directories and identities that are still missing."""
     if all(root.has_identity for root in roots if root.failure is None):
         return
     missing = [root for root in roots if root.is_missing]
@@ -120,7 +120,7 @@ def replace_everywhere(roots: Sequence[LogRoot], file: SharedFile[Content], revi
 
 
 def check_partitions(roots: Sequence[LogRoot]) -> None:
-    """Raise if two directories hold the same partition."""
+    """List the folders of each directory; raise if two directories hold the same partition."""
     homes: dict[TopicPartition, Path] = {}
     for root in roots:
         with root.unless_offline():

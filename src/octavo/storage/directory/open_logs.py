@@ -142,7 +142,7 @@ class OpenLogs:
 
     def place(self, topic_partition: TopicPartition) -> LogRoot:
         """The directory for a new partition: the preferred one, or the one with the fewest partitions among those that
-        are online and not cordoned."""
+        are online and not cordoned; if all are cordoned, the first one that is online."""
         usable = self.live_roots
         preferred = self._preferred.pop(topic_partition, None)
         if preferred in usable:
@@ -159,7 +159,7 @@ class OpenLogs:
                 log.abandon(f"its directory is offline: {root.failure}")
 
     def losses(self) -> list[Loss]:
-        """What recovery cut or dropped from the logs when they were opened, log by log."""
+        """What recovery has cut or dropped from the logs since they were opened, log by log."""
         return [loss for log in self._all() for loss in _losses(log)]
 
     def _all(self) -> list[PartitionLog]:
@@ -170,7 +170,7 @@ class OpenLogs:
 
         1. End background work. 2. Flush and close every log. 3. Write the checkpoints, then `.kafka_cleanshutdown`. 4.
         Unlock. A crash before the end of 3 makes the next start recover. An interrupt before 4 leaves the directories
-        locked; call it again to close the rest. With `discard`, 2 flushes nothing and 3 is left out.
+        locked; call this again to close the rest. With `discard`, 2 flushes nothing and 3 is left out.
 
         Returns the errors of logs and directories that could not be closed cleanly; all the others are closed.
         """

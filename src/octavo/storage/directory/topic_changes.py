@@ -36,7 +36,8 @@ class TopicChanges:
     - A creation, once all those directories are open: an absent one may hold partitions of the topic, which would be
       created a second time. Until then the topic stays as it is, and `TopicAdmin.check_complete` says what to do.
     - A deletion, in every open directory: folders are recognised by the topic's id, so a new topic of the same name is
-      not touched. The record stays until all those directories are open together, since one of them may have missed it.
+      not touched. The record stays until all those directories are open together, since one may have missed
+      the deletion.
     - Neither, if the selection leaves out some of the partitions.
     """
 
@@ -55,7 +56,7 @@ class TopicChanges:
         1. Store `wanted` with a pending creation. 2. Make the folders. 3. Sync their names. 4. Show the partitions. 5.
         Store `wanted` alone. A crash in 1 leaves the record in some directories or none, a crash in 2 to 5 in all of
         them: if there is one, `complete` resumes at 2. An error in 1 to 3 undoes the change: the folders are renamed to
-        `-delete`, then what was stored before is stored again (or else `complete` creates the whole topic).
+        `-delete`, then what was stored before is stored again; if that fails, `complete` creates the whole topic.
         """
         before, made = self._configs.stored.get(topic), Made()
         numbers = tuple(topic_partition.partition for topic_partition in topic_partitions)
@@ -78,10 +79,10 @@ class TopicChanges:
         """Delete topics, with one write per file for all of them; `known` is what is stored for each, or would be.
 
         1. Store `known` with pending deletions. 2. Hide the partitions. 3. Rename their folders to `-delete`; they are
-        removed later. 4. Store the other topics alone. 5. Write the checkpoints without these. A crash in 1 leaves
-        the record in some directories or none, a crash in 2 to 4 in all of them: if there is one, `complete` resumes at
-        2. Partitions that could not be renamed are shown again, and can be deleted again. If none of a topic was
-        renamed its record is removed too, so that a topic still in use does not disappear at the next open.
+        removed later. 4. Store only the other topics. 5. Write the checkpoints without the deleted ones. A crash in
+        1 leaves the record in some directories or none, a crash in 2 to 4 in all of them: if there is one, `complete`
+        resumes at 2. Partitions that could not be renamed are shown again, and can be deleted again. If none of a topic
+        was renamed, its record is removed too, so that a topic still in use does not disappear at the next open.
         """
         found = {topic: self._place(topic) for topic in known}
         logs = {topic_partition: place for own in found.values() for topic_partition, place in own.items()}
@@ -147,7 +148,7 @@ class TopicChanges:
             current = None if current is stored else current
         elif current is stored:
             if not self._are_open(pending.directories):
-                raise LogDirError("not all log directories where it was begun are open; open them together")
+                raise LogDirError("not all log directories in which it began are open; open them together")
             made, there = Made(), self._logs.known_partitions
             missing = [topic_partition for topic_partition in topic_partitions if topic_partition not in there]
             try:
@@ -155,7 +156,7 @@ class TopicChanges:
             finally:
                 self._logs.show(made)
             current = replace(stored, pending=None)
-            _log.warning("topic %s: its creation was interrupted; %d partitions were created now", topic, len(missing))
+            _log.warning("topic %s: its creation was interrupted; opening created %d partitions", topic, len(missing))
         self.store({topic: current})  # `current` may be another directory's version, completed long ago
 
     def _complete_deletion(self, topic: str, stored: StoredTopic, pending: PendingChange) -> None:
@@ -173,7 +174,7 @@ class TopicChanges:
             current = self._configs.stored.get(topic)
             self.store({topic: current if current and current.topic_id != stored.topic_id else None})
         if own:
-            _log.warning("topic %s: its deletion was interrupted; %d partitions were deleted now", topic, len(own))
+            _log.warning("topic %s: its deletion was interrupted; opening deleted %d partitions", topic, len(own))
 
     def _make(self, topic_partitions: Sequence[TopicPartition], topic_id: bytes, made: Made) -> None:
         """Create partitions and sync their names; adds each one to `made`."""
@@ -271,7 +272,7 @@ class TopicChanges:
                 write_topics(self._files, root.path, topics)
                 written += 1
         if not written:
-            raise KafkaStorageError("all log directories are offline: the change of a topic cannot be stored")
+            raise KafkaStorageError("all log directories are offline: the change to a topic cannot be stored")
 
 
 def _deleted_name(topic_partition: TopicPartition) -> str:

@@ -83,7 +83,7 @@ on_fork(OPEN_FILES)
 
 
 class ReleasableFile:
-    """The base of owners of one file without a mapping, which any thread may release at any time."""
+    """The base class for owners of one file without a mapping; any thread may release the file at any time."""
 
     def __init__(self) -> None:
         self._file: File | None = None

@@ -19,7 +19,8 @@ _VERSION = 0
 class SharedFile(Generic[Content]):
     """A JSON file: its version, a revision that each change increments, and the content's own fields.
 
-    A disk that was away may have an older copy: the highest revision counts. Only its owner may read a secret one.
+    A disk that was away may have an older copy: the highest revision counts. Only the user who owns a
+    secret file can read it.
     """
 
     def __init__(

@@ -66,7 +66,7 @@ class Producers(ProducerStateManager):
             snapshots.delete(offset)
 
     def _replay_segment(self, segment: Segment, start_offset: int, end_offset: int) -> None:
-        """Replay the segment's batches from the one that holds the start to the one that holds the end."""
+        """Replay the segment's batches, from the one that holds the start to the last one before the end."""
         start = segment.find_batch(start_offset)
         if start is None:
             return

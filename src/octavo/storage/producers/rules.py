@@ -91,7 +91,7 @@ class ProducerAppendInfo:
         updated = self.updated
         if updated.current_txn_first_offset is not None and not batch.is_transactional:
             raise InvalidTxnStateError(
-                f"{self._at(batch.base_offset)} a batch outside any transaction, but one is ongoing since offset "
+                f"{self._at(batch.base_offset)} a batch outside any transaction, but one has been open since offset "
                 f"{updated.current_txn_first_offset}"
             )
         if updated.current_txn_first_offset is None and batch.is_transactional:

@@ -142,7 +142,7 @@ class ProducerStateManager:
         self.map_end_offset, self.last_snapshot_offset = offset, 0
 
     def take_snapshot(self) -> bytes | None:
-        """The state at `map_end_offset` as a snapshot's bytes; None if one was already taken there."""
+        """The state at `map_end_offset` as a snapshot's bytes; None if one was already taken there or later."""
         if self.map_end_offset <= self.last_snapshot_offset:
             return None
         self.last_snapshot_offset = self.map_end_offset

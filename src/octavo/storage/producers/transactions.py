@@ -57,7 +57,7 @@ class Transactions:
         transaction.
 
         Its last stable offset is where the earliest ongoing transaction of another producer begins, or the offset after
-        the marker: committed readers can read no further.
+        the marker: readers of committed records can read no further.
         """
         if not completed.is_aborted:
             return None
@@ -69,7 +69,7 @@ class Transactions:
         """Record that a transaction has its marker and index entry; it stays unstable until the marker is
         replicated."""
         if self._ongoing.pop(completed.first_offset, None) is None:
-            raise IllegalStateError(f"{completed} is complete, but no transaction began there")
+            raise IllegalStateError(f"cannot complete {completed}: no ongoing transaction has this first offset")
         self._unreplicated[completed.first_offset] = completed.last_offset
 
     def replace(self, ongoing: Iterable[tuple[int, int]], completed: Iterable[tuple[int, int]]) -> None:

@@ -49,7 +49,7 @@ class BrokerConfigs:
         return after
 
     def source(self, name: str) -> str:
-        """The file that a dynamic config comes from."""
+        """The file or folder that a dynamic config comes from."""
         is_changed = any(configs.get(name) is not None for configs in self.changed)
         return BROKER_STORE if is_changed else METADATA_FOLDER
 

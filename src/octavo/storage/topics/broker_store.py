@@ -8,7 +8,7 @@ from octavo.format.names import BROKER_STORE
 from octavo.storage.files.shared_file import SharedFile
 
 Changed = dict[str, str | None]
-"""Configs by name. None means that one in the cluster's metadata no longer counts."""
+"""Configs by name. None means that the value in the cluster's metadata no longer counts."""
 
 
 class ChangedConfigs(NamedTuple):

@@ -39,9 +39,9 @@ class TopicConfigs:
         self._known: dict[str, LogConfig] = {}  # one per topic, since there may be thousands of logs
 
     def read(self, filesystem: FilesToRead, root: Path) -> MetadataConfigs:
-        """Read a directory's files. If two differ, the first one wins, unless it only records a change as begun.
+        """Read a directory's files. If directories differ, the first wins, unless only it records a change as begun.
 
-        Returns what the cluster's metadata says, so that nobody else has to read that.
+        Returns what the cluster's metadata says, so that it need not be read again.
         """
         stored, metadata = read_topics(filesystem, root), read_metadata_configs(filesystem, root)
         for topic, found in stored.items():
@@ -99,7 +99,7 @@ class TopicConfigs:
         return DEFAULT_SOURCE if synonym is None else f"{self.brokers.source(synonym)}: {synonym}"
 
     def inherited(self, topic: str) -> dict[str, Given]:
-        """The configs for a replica elsewhere: the topic's own over the cluster's broker configs."""
+        """The configs for a replica elsewhere: the topic's own, over those that clients set for the brokers."""
         of_brokers, usual = LogConfig.of({}, self.brokers.dynamic), LogConfig.of()
         values = {
             key.name: (getattr(of_brokers, key.attribute), getattr(usual, key.attribute))

@@ -34,7 +34,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PendingChange:
-    """A change that has begun: the partitions it makes or deletes, and the directories in which it began.
+    """A change that has begun: the partitions it creates or deletes, and the directories in which it began.
 
     Directories are named by their directory.id, which is None for directories of brokers before 3.7.
     """
