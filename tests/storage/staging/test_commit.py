@@ -235,7 +235,7 @@ def test_a_refused_batch_makes_no_topic(scene: Scene) -> None:
 
 def test_a_partition_that_is_not_there_is_refused(scene: Scene) -> None:
     part = scene.stage({0: [b"x"]})[0]
-    with pytest.raises(InvalidPartitionsError, match="t-5 is not there any more: topic t has 0 partitions"):
+    with pytest.raises(InvalidPartitionsError, match="t-5 no longer exists: topic t has 0 partitions"):
         scene.publish(0, [StagedPart("t", 5, part.name, part.facts)])
 
 

@@ -48,13 +48,13 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
     """Append whole batches; raises a child of AppendRejected where Kafka would refuse them, and then writes nothing.
 
     Batches are walked and checked before the lock is taken. What nearly every producer sends, one plain batch that the
-    topic takes as it is, needs only a survey; if the survey says that it may not, it is checked again under the lock,
-    for the exact error. Under the lock: 1. Assign offsets, or check the existing ones. 2. Record leader epochs. 3. Roll
-    if necessary. 4. Check producers' epochs and sequences. 5. Write, with one write. 6. Move the log's end. 7. Update
-    the producers; for each completed transaction write the transaction index, then update the open transactions.
-    8. Raise the high watermark if there is no other replica. Then flush if it is time to. A crash before 5 leaves at
-    most an empty segment or an epoch beyond the end, which loading drops; a crash after 5 leaves batches that were
-    never acknowledged.
+    topic accepts unchanged, needs only a survey, unless the topic may refuse or change it: then it is walked and
+    checked under the lock. The steps there: 1. Assign offsets, or check the existing ones. 2. Record leader epochs. 3.
+    Roll if necessary. 4. Check producers' epochs and sequences. 5. Write, with one write. 6. Move the log's end. 7.
+    Update the producers; for each completed transaction write the transaction index, then update the open transactions.
+    8. Raise the high watermark if there is no other replica. Then flush if flush.messages requires it. A crash before 5
+    leaves at most an empty segment, and an epoch beyond the end, which loading drops; a crash after 5 leaves batches
+    that were never acknowledged.
     """
     log.check_usable("append")
     view = memoryview(data).cast("B")
@@ -91,7 +91,7 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
 def _examined(
     log: Log, view: memoryview, info: AppendInfo, request: AppendRequest, assignment: Assignment
 ) -> WritableBatches:
-    """Steps 1 and 2, as far as they depend on where the batches come from."""
+    """Step 1; for batches that keep their offsets also step 2."""
     if request.origin.assigns_offsets:
         return assign_offsets(view, info, request, assignment)
     kept = _keep_offsets(view, info, assignment.first_offset)
@@ -112,7 +112,7 @@ def _keep_offsets(view: memoryview, info: AppendInfo, log_end_offset: int) -> Wr
 
 
 def _write(log: Log, batches: WritableBatches, request: AppendRequest, now_ms: int) -> AppendResult:
-    """Steps 2 to 8."""
+    """Steps 3 to 8; for batches whose offsets were assigned also step 2."""
     data, table, first_offset, last_offset, max_timestamp, with_producers, log_append_time = batches
     if request.origin.assigns_offsets and request.leader_epoch >= 0:  # the epoch that all batches were just given
         log.epochs.assign(request.leader_epoch, log.log_end.offset)

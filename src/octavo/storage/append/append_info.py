@@ -1,4 +1,4 @@
-"""The first check of an append, before the log is locked: it looks at batches as a whole, not at their offsets.
+"""The first check of an append, before the log is locked: it looks at batches as a whole, not at their records.
 
 `validate` checks the records.
 """

@@ -1,7 +1,7 @@
-"""The shortest way of an append, for what nearly every producer sends: one uncompressed batch, taken as it is.
+"""The shortest path of an append, for what nearly every producer sends: one uncompressed batch, accepted unchanged.
 
-A batch that `assign_plain` takes needs neither `examine` nor `assign_offsets`: they would come to the same outcome.
-They decide about all others.
+A batch that `assign_plain` accepts needs neither `examine` nor `assign_offsets`: the outcome would be the same.
+These two decide about all other batches.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def survey(view: memoryview, request: AppendRequest, settings: ValidationSetting
 def assign_plain(
     view: memoryview, surveyed: Survey, first_offset: int, now_ms: int, leader_epoch: int, settings: ValidationSettings
 ) -> WritableBatches | None:
-    """The batch that this thread has just surveyed, with its offsets; None if the topic may not take it as it is.
+    """The batch that this thread has just surveyed, with its offsets; None if the topic may not accept it unchanged.
 
     A writable buffer is changed in place. The table is valid until this thread's next append.
     """

@@ -27,7 +27,7 @@ def check_ahead(
 ) -> Generator[Checked | None, None, None]:
     """The result of checking each segment, in order; None if it has to be checked while it is rebuilt.
 
-    No more segments are started than there are threads, so that little work is wasted if one turns out to be damaged.
+    At most one more segment is submitted than there are threads, so little work is wasted if one proves to be damaged.
     """
     if checkers is None or len(segments) < 2:
         yield from (None for _ in segments)

@@ -109,7 +109,7 @@ class _Loader:
     def load(self) -> Loaded:
         """1. Finish or delete files of unfinished work. 2. Open the segments, rebuilding those without an index.
         3. After an unclean stop, recover the segments from the recovery point on; everything after a damaged one is
-        deleted. 4. Bring epochs and producers to the log's end.
+        dropped. 4. Bring epochs and producers to the log's end.
         """
         request = self._request
         self._refuse_special_files()
@@ -201,7 +201,7 @@ class _Loader:
         return recovered
 
     def _recover(self) -> int:
-        """Bring the segments to their end after a stop or a crash; returns the log's end."""
+        """Recover the segments that need it, and make sure that there is an active one; returns the log's end."""
         request = self._request
         if not request.clean:  # this comes first, since no index can be trusted yet
             self._recover_unflushed(self._segments.overlapping(request.recovery_point))
@@ -283,7 +283,10 @@ class _Loader:
 
 
 def _has_sound_txn_index(segment: Segment) -> bool:
-    """Whether all transactions end after the segment's start; an entry of a newer version raises CorruptionError."""
+    """Whether the transaction index has a plausible size, and all transactions in it end after the segment's start.
+
+    An entry of a newer version raises CorruptionError.
+    """
     if segment.files.txn_index.size > max(segment.size, _LARGE_TXN_INDEX_BYTES):
         return False  # a marker takes more space in the log than its entry takes here
     aborted = segment.files.txn_index.aborted()

@@ -24,7 +24,7 @@ _CHUNK_BYTES = 8 << 20
 Progress = Callable[[int], None]
 
 
-# Called before bytes are cut off a log file: its path, and from where to where.
+# Called before bytes are cut off a log file: its path, and the positions where they begin and end.
 OnLoss = Callable[[Path, int, int], None]
 
 
@@ -33,7 +33,7 @@ def no_progress(_: int) -> None:
 
 
 def no_loss(_: Path, __: int, ___: int) -> None:
-    """For when nobody wants to look at what is cut."""
+    """A callback that ignores losses."""
 
 
 class Recovered(NamedTuple):

@@ -54,7 +54,7 @@ def settle_transient_files(
 
 
 def _replaced(names: list[str], swapped: list[str], next_offset: NextOffset) -> list[str]:
-    """The files of any kind whose offset lies in a range that the swapped log files cover."""
+    """The files of any kind whose offset lies in the range that the swapped log files cover."""
     files = map(SegmentFile.parse, swapped)
     bases = [file.base_offset for file in files if file is not None and file.kind is FileKind.LOG]
     if not bases:

@@ -51,7 +51,7 @@ class Deleter:
 
 
 def remove_folder(filesystem: FileSystem, folder: Path) -> None:
-    """Remove a partition's folder and all files in it. A crash in between leaves a folder that is removed later.
+    """Remove a partition's folder and all files in it. A crash in between leaves a folder that upkeep removes later.
 
     Links are removed, not their targets. If the folder cannot be removed, only a warning is logged: it does no harm.
     """

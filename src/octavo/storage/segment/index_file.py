@@ -55,7 +55,7 @@ class IndexFile(Generic[Index]):
         self._mapped_bytes = 0
         self._count: int | None = None
         self._room = 0  # meaningless while there is no count
-        self._entries: Index | None = None  # over the mapping, for lookups
+        self._entries: Index | None = None  # decoded from the mapping, for lookups
         self._is_retired = False
 
     def __len__(self) -> int:
@@ -188,7 +188,7 @@ class IndexFile(Generic[Index]):
         """How many entries the file has, and what is wrong with them."""
         size = self._filesystem.size(self.path) if self._filesystem.exists(self.path) else 0
         if size > INT32_MAX:
-            return 0, f"it has {size} bytes, more than any index"
+            return 0, f"it has {size} bytes, more than any index can have"
         count = size // self.entry_bytes
         if not count:
             return 0, None

@@ -57,7 +57,7 @@ class SearchBy(Enum):
 class LogFile(ReleasableFile):
     """One thread appends, under the log's lock; many may read.
 
-    `size` is the used length; a preallocated file is longer. It grows only after the bytes are written, so a reader
+    `size` is the used length; a preallocated file is longer. `size` grows only after the bytes are written, so a reader
     that stops there sees only whole appends.
     """
 
@@ -134,7 +134,7 @@ class LogFile(ReleasableFile):
         return None
 
     def _find_old(self, search_by: SearchBy, target: int, position: int) -> tuple[BatchPlace | None, int]:
-        """`find` for old formats, among the next few batches; also returns where the search goes on."""
+        """`find` for old formats, among the next few batches; also returns where the search continues."""
         data, table = self.head(position), _tables.table
         rows, length, stop = kernels.walk(data, 0, len(data), table, False)
         if rows:
@@ -157,7 +157,7 @@ class LogFile(ReleasableFile):
         return None, position + length
 
     def begins_batch(self, entry: OffsetPosition, head: bytes) -> bool:
-        """Whether a batch begins where an index entry says (`head` is what is there), at or before the entry's offset.
+        """Whether a batch begins where an index entry points (`head` has the bytes), at or before the entry's offset.
 
         Only the header is checked. The header of a compressed message in an old format holds its last offset, which may
         be larger than the offset in an old broker's entry.

@@ -143,7 +143,7 @@ class Segment:
 
     @property
     def largest_timestamp(self) -> int:
-        """The timestamp by which retention judges the segment: its records', or its file's if they have none."""
+        """Its records' largest timestamp, or its file's modification time if they have none."""
         timestamp = self.max_so_far.timestamp
         return timestamp if timestamp >= 0 else self.files.log.mtime_ms
 

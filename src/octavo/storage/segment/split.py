@@ -1,6 +1,6 @@
 """Splits a segment whose offsets exceed what an index entry can hold.
 
-Compaction in brokers before 1.1 could merge segments into such a segment; newer brokers do not.
+Compaction in brokers before 1.1 could create one by merging segments; newer brokers do not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CHUNK_BYTES = 1 << 20
 def split(segment: Segment, folder: Path, config: LogConfig, environment: Environment) -> list[Segment]:
     """Copy the batches into `.cleaned` segments in which all offsets fit, closed and synced, ready for a swap.
 
-    After a failure these are removed again.
+    If this fails, the new segments are removed again.
     """
     made: list[Segment] = []
     try:

@@ -25,8 +25,8 @@ from octavo.system.filesystem import FileSystem
 def bring_in(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> None:
     """Append the part of the files that the log does not have yet, in order.
 
-    What it has begins at the part's start offset: a crash may have left any number of whole batches there, or an
-    adopted segment. Nothing is cut off, so readers never see records that disappear again.
+    What the log already has begins at the part's start offset: a crash may have left any number of whole batches there,
+    or an adopted segment. Nothing is cut off, so readers never see records that disappear again.
     """
     offset = part.start_offset
     log.segments.active.resume_index()  # with one micro-batch per second the log is opened every second

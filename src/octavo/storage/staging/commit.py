@@ -104,8 +104,8 @@ def commit(commits: Commits, request: CommitRequest, on_step: OnStep = no_step) 
 def finish(commits: Commits) -> bool:
     """Complete a commit that a crash interrupted; returns whether there was one.
 
-    If staged files are lost it is undone instead, unless someone has appended after it: then StagedFileLostError says
-    what is missing.
+    If staged files are lost or an append is refused, the commit is undone instead, unless someone has appended after
+    it: then the error is raised.
     """
     ledger = commits.ledger
     if ledger.pending is None:
@@ -149,7 +149,7 @@ def _to_be_made(
         if part.topic not in topics and part.topic_partition not in commits.logs:
             count = sum(topic_partition.topic == part.topic for topic_partition in commits.logs)
             raise InvalidPartitionsError(
-                f"{part.topic_partition} is not there any more: topic {part.topic} has {count} partitions"
+                f"{part.topic_partition} no longer exists: topic {part.topic} has {count} partitions"
             )
     return topics
 

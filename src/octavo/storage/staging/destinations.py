@@ -1,6 +1,6 @@
 """Finds where a task stages a topic's batches: the partitions' folders and configs, as found in the directories.
 
-No lock is taken and nothing is opened; the commit checks again.
+No lock is taken and no log is opened; the commit checks again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class NewTopics:
 
 
 class Destinations:
-    """Topics by name, looked up at first use. Not thread-safe."""
+    """Topics by name, looked up at first use. Missing log directories are created. Not thread-safe."""
 
     def __init__(self, filesystem: FileSystem, roots: Sequence[Path], new_topics: NewTopics) -> None:
         self._new_topics = new_topics

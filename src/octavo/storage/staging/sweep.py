@@ -42,7 +42,7 @@ def sweep_dead(filesystem: FileSystem, roots: Sequence[Path], now_ms: int, *, ke
 
 
 def all_folders(filesystem: FileSystem, roots: Sequence[Path]) -> list[Path]:
-    """Every folder that may hold staged files: the roots, and their partition folders, unless being deleted."""
+    """Every folder that may hold staged files: the roots, and their partition folders except those being deleted."""
     return [*roots, *(root / name for root in roots for name in filesystem.folders(root) if _is_partition(name))]
 
 
