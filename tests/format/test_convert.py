@@ -227,8 +227,8 @@ def test_a_damaged_batch_is_not_given_a_new_checksum() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (bytes(20), "position 0: a batch length below 14"),
-        (bytes.fromhex(V0_MESSAGES) + bytes(61), "position 57: a batch length below 14"),
+        (bytes(20), "position 0: a batch of length 0, expected at least 14"),
+        (bytes.fromhex(V0_MESSAGES) + bytes(61), "position 57: a batch of length 0, expected at least 14"),
         (bytes.fromhex("0000000000000000" "00000014" "00000000" "02") + bytes(15), "a batch of 32 bytes, expected"),
         (bytes.fromhex("0000000000000000" "00000031" "00000000" "03") + bytes(44), "magic 3, expected 0, 1 or 2"),
     ],

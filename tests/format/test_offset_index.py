@@ -128,7 +128,7 @@ def test_a_last_offset_below_the_base_fails_the_check() -> None:
         ([100 + 2**31], [0], "offset 2147483748 is not in the range"),
         ([100], [-1], "position -1 is not in the range 0 to 2147483647"),
         ([100], [2**31], "position 2147483648 is not in the range"),
-        ([100, 101], [5], r"columns of one length expected, found lengths \[1, 2\]"),
+        ([100, 101], [5], r"expected columns of equal length, found lengths \[1, 2\]"),
         ([2**70], [5], "offset: expected a sequence of 64-bit integers"),
         ([100.5], [5], "offset: expected a sequence of 64-bit integers"),
         ([[100]], [5], "offset: expected a sequence of 64-bit integers"),

@@ -54,7 +54,7 @@ def test_offsets_decide_whether_a_batch_is_of_a_segment(offset: int, stays: bool
     part = sound_part(chunk_of(batch(4), crafted(SOUND, baseOffset=offset), batch(6)), 4)
     assert len(part.table) == (3 if stays else 1)
     assert part.problem == (
-        None if stays else f"batch with base offset {offset}: not of the segment with base offset 4"
+        None if stays else f"batch with base offset {offset}: it does not belong to the segment with base offset 4"
     )
 
 

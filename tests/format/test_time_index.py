@@ -108,7 +108,7 @@ def test_a_last_offset_below_the_base_fails_the_check() -> None:
         ([2**63], [100], "timestamp 9223372036854775808 is not in the range"),
         ([1], [99], "offset 99 is not in the range"),
         ([1], [100 + 2**31], "offset 2147483748 is not in the range"),
-        ([1, 2], [100], "columns of one length expected"),
+        ([1, 2], [100], "expected columns of equal length"),
     ],
 )
 def test_entries_that_do_not_fit_are_refused(timestamps: list[int], offsets: list[int], problem: str) -> None:

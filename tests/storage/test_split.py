@@ -71,7 +71,7 @@ def test_offsets_that_go_back_cannot_be_split(tmp_path: Path) -> None:
 
 def test_an_offset_far_beyond_those_after_it_ends_the_segment(tmp_path: Path) -> None:
     log = load(World(), overflowed(tmp_path, batch(0), batch(FAR), batch(1)))
-    problem = f"batch with base offset {FAR}: not of the segment with base offset 0"
+    problem = f"batch with base offset {FAR}: it does not belong to the segment with base offset 0"
     assert [recovered.problem for recovered in log.recovered] == [problem]
     assert (log.segments.base_offsets, log.log_end_offset) == ((0,), 1)
 
@@ -82,6 +82,6 @@ def test_batch_before_the_base_offset_ends_the_segment(tmp_path: Path) -> None:
     (folder / "00000000000000000050.log").write_bytes(batch(50) + batch(49))
     log = load(World(), folder)
     assert [recovered.problem for recovered in log.recovered][:1] == [
-        "batch with base offset 49: not of the segment with base offset 50"
+        "batch with base offset 49: it does not belong to the segment with base offset 50"
     ]
     assert log.log_end_offset == 51

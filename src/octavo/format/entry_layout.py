@@ -52,7 +52,7 @@ class EntryLayout:
         """The bytes of many entries; the caller has checked that every value fits its field."""
         lengths = {len(column) for column in columns.values()}
         if len(lengths) != 1:
-            raise EncodingError(f"columns of one length expected, found lengths {sorted(lengths)}")
+            raise EncodingError(f"expected columns of equal length, found lengths {sorted(lengths)}")
         entries = np.empty(lengths.pop(), dtype=self.dtype)
         for name in self.fields:
             entries[name] = columns[name]

@@ -32,5 +32,5 @@ def from_text(text: str, position: int | None = None) -> bytes:
 
 
 def is_reserved(uuid: bytes) -> bool:
-    """Whether Kafka reserves the uuid for a special meaning, as it does the first hundred."""
+    """Whether the uuid is among the first hundred, which Kafka reserves for special meanings."""
     return int.from_bytes(uuid, "big") < _RESERVED

@@ -166,7 +166,7 @@ class TopicPartition(NamedTuple):
 
 
 def as_topic_partition(given: TopicPartition | tuple[str, int]) -> TopicPartition:
-    """A partition as callers name it: a topic alone, or its letters, must not pass for one."""
+    """A caller's pair as a TopicPartition; a string is refused, since one of two letters would pass for a pair."""
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
         raise TypeError(f"{given!r} is not a partition, expected a pair such as ('orders', 0)")
     return TopicPartition(*given)

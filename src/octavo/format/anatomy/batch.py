@@ -18,7 +18,7 @@ from octavo.kernels.integers import signed64
 def describe_batch(data: memoryview, position: int, *, limit: int | None = None, most: int | None = None) -> Node:
     """The anatomy of one whole log entry: a batch, or a v0/v1 message. Damaged parts are shown with their problem.
 
-    `limit` is the largest size it may decompress to, `most` the number of records shown in detail.
+    `limit` is the largest size that the entry may decompress to, `most` the number of records shown in detail.
     """
     magic = int.from_bytes(data[layout.MAGIC_POSITION : layout.HEADER_UP_TO_MAGIC], signed=True)
     if magic < 2:
@@ -34,7 +34,7 @@ def describe_batch(data: memoryview, position: int, *, limit: int | None = None,
 
 
 def describe_incomplete(data: memoryview, position: int) -> Node:
-    """An incomplete entry: as many fields as there are."""
+    """An incomplete entry: its complete header fields, then the remaining bytes as one node."""
     is_message = len(data) > layout.MAGIC_POSITION and data[layout.MAGIC_POSITION] < 2
     fields = layout.MESSAGE_V0_FIELDS if is_message else layout.BATCH_FIELDS
     nodes = field_nodes(fields, data, position, MESSAGE_MEANINGS if is_message else BATCH_MEANINGS)
@@ -68,7 +68,7 @@ def _records_node(data: memoryview, position: int, fields: dict[str, int], limit
         return Node("records", start, bytes(packed), None, f"{len(packed)} bytes", problem, children)
     codec = codec_text(codec_id)
     if fields["recordsCount"] == 0:
-        return Node("records", start, bytes(packed), None, "not looked at: the header counts no records")
+        return Node("records", start, bytes(packed), None, "not read: the header counts no records")
     try:
         unpacked = memoryview(bytes(decompress(codec_id, packed, magic=2, limit=limit)))
     except CorruptionError as error:

@@ -30,8 +30,8 @@ def describe_records(
 ) -> tuple[tuple[Node, ...], str]:
     """The records of a batch with these header fields, and what is wrong with them as a whole.
 
-    Records are shown as far as they can be read; the last one may be damaged. After the first `most` records, a single
-    node stands for all the others.
+    Records are shown up to and including the first damaged one. After the first `most` records, a single node stands
+    for all the others.
     """
     nodes: list[Node] = []
     count, at = fields["recordsCount"], 0

@@ -35,7 +35,7 @@ class Origin:
     is_control: bool = False
 
     def check(self) -> None:
-        """Raise where Kafka's builder would refuse."""
+        """Refuse what Kafka's builder would refuse."""
         if self.is_transactional and self.producer_id == layout.NO_PRODUCER_ID:
             raise EncodingError("a transactional batch without a producer id")
         if self.producer_id != layout.NO_PRODUCER_ID:
@@ -189,7 +189,7 @@ def check_columns(columns: RecordColumns) -> None:
     disorder = (offsets[1:] <= offsets[:-1]).nonzero()[0]
     if len(disorder):
         last, found = offsets[disorder[0] : disorder[0] + 2].tolist()
-        raise EncodingError(f"offset {found} after {last}: offsets in a batch increase")
+        raise EncodingError(f"offset {found} after {last}: offsets in a batch must increase")
     if timestamps.min() < layout.NO_TIMESTAMP:
         row = int((timestamps < layout.NO_TIMESTAMP).argmax())
         raise EncodingError(f"offset {offsets[row]}: timestamp {timestamps[row]}, expected -1 or more")

@@ -135,7 +135,7 @@ class BatchEncoder:
         is_plain = settings.codec is Codec.NONE
         code, count, end = kernels.encode_runs(columns, order, stops, table, buffer, settings.batch_size, is_plain)
         _check(code)
-        # The earliest of all runs, since they go to one topic, whose limits apply to each record.
+        # All runs get the earliest timestamp of all: they go to one topic, whose limits apply to each record.
         earliest = int(columns.timestamp[: columns.rows].min(initial=INT64_MAX))
         table, has_null_keys = table[:count], columns.key is None or columns.key.nulls > 0
         runs, first, start = [], 0, 0

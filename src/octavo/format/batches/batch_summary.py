@@ -45,7 +45,7 @@ def last_offset(batch: np.void) -> int:
 
 
 def is_wrapper(batch: np.void) -> bool:
-    """Whether it is a compressed message of an old format, whose offset is that of the last message inside."""
+    """Whether the batch is a compressed message of an old format, whose offset is that of the last message inside."""
     return bool(batch["magic"] < 2 and batch["attributes"] & CODEC_MASK)
 
 

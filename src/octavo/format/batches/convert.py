@@ -110,7 +110,7 @@ def _batches(data: Buffer) -> Iterator[_Batch]:
         yield batch
     if found.stop is Stop.SIZE_TOO_SMALL:
         _, size = layout.ENTRY_PREFIX.unpack_from(found.data, found.next_position)
-        sentence = f"a batch length below {layout.MIN_MESSAGE_SIZE}, the smallest message's: {size}"
+        sentence = f"a batch of length {size}, expected at least {layout.MIN_MESSAGE_SIZE}"
         raise CorruptRecordError(sentence, position=found.next_position)
 
 

@@ -37,8 +37,8 @@ class Decoder:
     """Turns batches into columns, which it owns and refills with each call. Not thread-safe: use one per thread.
 
     `limit` bounds the decompressed size of one batch (`unpack_limit()` by default), and so does the size of a column.
-    The walk checks the CRCs of batches and outer messages, since a reader may want to see a damaged batch; the CRCs of
-    messages inside a wrapper are checked here.
+    The CRCs of batches and outer messages are left to the walk, since a reader may want to see a damaged batch; the
+    CRCs of messages inside a wrapper are checked here.
     """
 
     def __init__(self, columns: Column = Column.ALL, *, limit: int | None = None, check_inner_crc: bool = True) -> None:
@@ -47,7 +47,7 @@ class Decoder:
         self.limit = unpack_limit() if limit is None else limit
         self._check_inner_crc = check_inner_crc
         self._scratch = Scratch()
-        self.filled_bytes = 0  # at least the record bytes of the last filling: its buffers have grown that far
+        self.filled_bytes = 0  # an upper bound for the record bytes of the last filling, for which there is room
 
     def decode(self, data: Buffer, table: NDArray[np.void]) -> Iterator[RecordColumns]:
         """The records of all batches in the table, in one or more fillings of the columns.
@@ -124,8 +124,8 @@ class Decoder:
     def _unpack_set(
         self, view: memoryview, fields: Iterator[tuple[int, ...]]
     ) -> tuple[list[int], int, CorruptionError | None]:
-        """Decompress batches one after another; returns where they end, how many rows they have, and what ended the set
-        early."""
+        """Decompress batches one after another; returns where they end, how many rows they have at most, and the error
+        that ended the set early."""
         ends, rows, at, before = [0], 0, 0, 0
         for position, size, attributes, count in fields:
             if count > 0:  # otherwise Kafka ignores what follows
@@ -141,7 +141,7 @@ class Decoder:
         return ends, rows, None
 
     def _unpack(self, view: memoryview, start: int, end: int, attributes: int, magic: int, at: int) -> int:
-        """Decompress view[start:end] into the scratch from `at` on; returns where it ends there."""
+        """Decompress view[start:end] into the scratch from `at` on; returns the position after the content."""
         try:
             unpack = unpacker(attributes & layout.CODEC_MASK, magic)
             return unpack(view[start:end], self._scratch, at, magic=magic, limit=min(self.limit, _MOST_UNPACKED))

@@ -38,7 +38,7 @@ _ABORT, _COMMIT = int(ControlType.ABORT), int(ControlType.COMMIT)
 class MarkerTable(NamedTuple):
     """A row of `MARKER` for each of a producer's control batches among the first `rows` of a walk's table.
 
-    Not all rows are covered if the batch after them is damaged.
+    If that is not the whole table, the batch after those rows is damaged.
     """
 
     markers: NDArray[np.void]
@@ -64,7 +64,7 @@ def _decode(data: Buffer, table: NDArray[np.void]) -> tuple[NDArray[np.void], Co
     markers["producer_id"], markers["offset"], markers["type"] = table["producer_id"], table["base_offset"], NONE
     is_sound = np.ones(len(table), bool)
     readable, damage = len(table), None
-    # The records of all batches follow one another in the columns; Kafka looks at the first one of each.
+    # The records of all batches follow one another in the columns; Kafka reads only the first one of each.
     rows = np.flatnonzero(table["count"])
     bounds = np.concatenate([[0], np.cumsum(np.maximum(table["count"][rows], 0), dtype=np.int64)])
     seen = done = 0

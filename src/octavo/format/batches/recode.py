@@ -21,7 +21,7 @@ from octavo.kernels.layout import BATCH_OVERHEAD, CODEC_MASK, LOG_APPEND_TIME, K
 if TYPE_CHECKING:
     from octavo.kernels.columns import RecordColumns
 
-# Uncompressed v0 and v1 messages are separate: this many bytes of them become one batch, as in producers.
+# Uncompressed v0 and v1 messages are separate: this many bytes of them become one batch, like a producer's batch.size.
 BATCH_BYTES = 16384
 _RUN_BYTES = 1 << 20
 

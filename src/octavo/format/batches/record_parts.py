@@ -69,7 +69,7 @@ def record_parts(data: memoryview, start: int, end: int) -> Iterator[RecordPart]
 
 
 def read_records(data: memoryview, start: int, end: int, count: int, deltas: Deltas) -> Iterator[Record]:
-    """The records of data[start:end] as far as they can be read, then the error that Kafka would raise, if any."""
+    """The records of data[start:end] before the first damaged one, then the error that Kafka would raise, if any."""
     if count < 0:
         raise problem_of(Code.NEGATIVE_COUNT, start, count)
     for left in range(count - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Converts records between Python values and columns, for small work: it loops over records, so no hot path uses it."""
+"""Converts records between Python values and columns, for small amounts: it loops over records; no hot path uses it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _binary(name: str, values: Sequence[bytes | None]) -> BinaryColumn:
     offsets = _ends(len(value) if value is not None else 0 for value in values)
     data = np.frombuffer(b"".join(value for value in values if value), np.uint8)
     if len(data) > MAX_COLUMN_BYTES:
-        raise EncodingError(f"{name} of {len(data)} bytes together, but at most {MAX_COLUMN_BYTES} fit into a batch")
+        raise EncodingError(f"{name} of {len(data)} bytes in total, but at most {MAX_COLUMN_BYTES} fit into a batch")
     valid = np.fromiter((value is not None for value in values), np.bool_, len(values))
     return BinaryColumn(offsets, data, np.packbits(valid, bitorder="little"), int(len(values) - valid.sum()))
 

@@ -1,7 +1,7 @@
 """The rule for sound batches, used by all code that follows a log, whatever it does with unsound ones.
 
-Recovery cuts a log there, reindexing ends there, readers skip such a batch or raise, and the cleaner gives up. There
-are two questions, because Kafka asks two:
+At an unsound batch, recovery cuts the log, reindexing ends, readers skip the batch or raise, and the cleaner gives up.
+There are two questions, because Kafka asks two:
 
 - Can the log be followed past the batch? Not if it is `broken`. A batch can be followed if its header is whole and its
   CRC is right. Kafka's recovery checks nothing else: it keeps a batch with an unknown magic, or with a count of -1.
@@ -103,7 +103,7 @@ def _flaw(batch: np.void, base_offset: int) -> str:
     if batch["flaws"] & BROKEN:
         flaw = "its CRC is wrong" if batch["flaws"] & Flaw.CRC_MISMATCH else "it is shorter than its header"
     else:
-        flaw = f"not of the segment with base offset {base_offset}"
+        flaw = f"it does not belong to the segment with base offset {base_offset}"
     return f"batch with base offset {batch['base_offset']}: {flaw}"
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _STOPS = tuple(Stop)  # by code
-_FEW_ROWS, _BYTES_PER_ROW = 16, 1024  # most sets are a single batch; a table that is too small is continued
+_FEW_ROWS, _BYTES_PER_ROW = 16, 1024  # most buffers hold a single batch; if the table is too small, it is extended
 STOP_TEXTS = {
     Stop.INCOMPLETE_HEADER: "an incomplete batch header",
     Stop.INCOMPLETE_BATCH: "an incomplete batch",

@@ -31,7 +31,7 @@ def unpack_limit() -> int:
 
 
 class Unpack(Protocol):
-    """Decompresses one stream into the scratch from position `at`; returns where it ends there.
+    """Decompresses one stream into the scratch from position `at` on; returns the position after its content.
 
     Positions in its errors are relative to the stream's first byte.
     """
@@ -75,7 +75,7 @@ def decompress(
 def decompress_into(
     codec: int, data: Buffer, scratch: Scratch, at: int, *, magic: int = 2, limit: int | None = None
 ) -> int:
-    """Decompress a stream into the scratch from position `at` on; returns where it ends.
+    """Decompress a stream into the scratch from position `at` on; returns the position after its content.
 
     Raises InvalidRecordError for a broken stream and DecompressionLimitError for one of more than `limit` bytes, with
     the position in `data`; the scratch keeps its content before `at`.

@@ -32,7 +32,7 @@ FIRST_FEED_BYTES = 1024
 
 
 def compress(data: memoryview, *, level: int, magic: int) -> bytes:
-    """Compress to one member, always with zlib: Kafka's levels are zlib's, and so are Java's bytes."""
+    """Compress to one member, always with zlib: Kafka's levels are zlib's, and Java writes zlib's bytes."""
     deflater = zlib.compressobj(level, zlib.DEFLATED, RAW_DEFLATE)
     trailer = TRAILER.pack(inflate.crc32(data), len(data) & 0xFFFFFFFF)
     return b"".join((HEADER, deflater.compress(data), deflater.flush(), trailer))
@@ -128,8 +128,8 @@ def _read_member(data: memoryview, start: int, feed: int, scratch: Scratch, at: 
 
 
 def _check_empty(stream: memoryview, position: int) -> None:
-    """Let zlib confirm that a stream is empty: isal takes some broken streams for empty, and zeros for their
-    trailer."""
+    """Have zlib confirm that a stream is empty: isal reports some broken streams as empty, and zeros then
+    pass as their trailer."""
     judge = zlib.decompressobj(RAW_DEFLATE)
     try:
         is_empty = judge.decompress(stream, 1) == b"" and judge.eof
@@ -140,7 +140,7 @@ def _check_empty(stream: memoryview, position: int) -> None:
 
 
 def _first_guess(data: memoryview) -> int:
-    """The size in the last trailer, trusted only as far as deflate's best ratio allows."""
+    """The size in the last trailer, but no more than deflate's best ratio allows."""
     _, size = TRAILER.unpack_from(data, len(data) - TRAILER.size)
     return int(min(size, MAX_RATIO * len(data)))
 

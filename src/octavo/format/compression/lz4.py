@@ -59,10 +59,9 @@ def _fast_blocks(data: memoryview) -> list[bytes | memoryview]:
 
 
 def _thorough_blocks(data: memoryview, level: int) -> list[bytes | memoryview]:
-    """Take the blocks out of whole frames: only there does cramjam offer these levels, with a checksum after each
-    block.
+    """Take the blocks out of a frame: cramjam offers these levels only for frames, and adds a checksum to each block.
 
-    It holds the GIL meanwhile, so it gets one block at a time, to let other threads run in between.
+    It holds the GIL while it compresses, so it gets one block at a time: other threads run in between.
     """
     compressor = lz4.Compressor(level=level, content_checksum=False, block_linked=False)
     for start in range(0, len(data), BLOCK_BYTES):

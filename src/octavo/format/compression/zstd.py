@@ -1,5 +1,5 @@
-"""zstd frames: bounded by their block headers, decompressed by zstandard, written without a content size like
-Kafka's."""
+"""zstd frames: block headers bound their output, zstandard decompresses them; like Kafka's, they are written without a
+content size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which Java's HashMap and HashSet list their keys: some of what Kafka decides depends on it."""
+"""The order in which Java's HashMap and HashSet list their keys: some of Kafka's decisions depend on it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def in_map_order(keys: Collection[Key], hash_of: Callable[[Key], int]) -> list[K
 
 
 def id_hash(topic_id: bytes) -> int:
-    """The hash of Kafka's Uuid, which is that of Java's."""
+    """The hash code of Kafka's Uuid, computed like that of java.util.UUID."""
     high, low = struct.unpack(">QQ", topic_id)
     mixed: int = high ^ low
     return mixed >> 32 ^ mixed & 0xFFFF_FFFF

@@ -67,7 +67,7 @@ class Message:
     def timestamp(self) -> int:
         if self.magic == 0:
             return layout.NO_TIMESTAMP
-        # Only a v1 message takes the wrapper's time: a bug in a cleaner left messages of another magic inside wrappers.
+        # Only a v1 message gets the wrapper's time: a bug in a cleaner left messages of another magic inside wrappers.
         wrapper = self.wrapper if self.magic == 1 else None
         if wrapper is not None and wrapper.timestamp_type is TimestampType.LOG_APPEND_TIME:
             return wrapper.timestamp
@@ -103,7 +103,7 @@ class Message:
 
     def _integer(self, position: int, size: int) -> int:
         if position + size > len(self.entry):
-            expected = f"expected a field of {size} bytes at byte {position} of it"
+            expected = f"expected a field of {size} bytes at byte {position}"
             raise InvalidRecordError(f"a message of {len(self.entry)} bytes, {expected}")
         return int.from_bytes(self.entry[position : position + size], signed=True)
 

@@ -1,4 +1,4 @@
-"""Writes v0 and v1 messages and message sets, like brokers before 0.11, and finds the set inside a compressed one."""
+"""Writes v0 and v1 messages and message sets, like brokers before 0.11; finds the set inside a compressed message."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def encode_message_set(
     level: int | None = None,
     stamp_inner: bool = False,
 ) -> bytes:
-    """The records as brokers of that magic stored them: one message each, or one compressed wrapper around all.
+    """The records as brokers of that magic stored them: one message each, or one compressed wrapper around them all.
 
     With LogAppendTime each outer message carries `log_append_time`. Inner messages keep their own timestamps unless
     `stamp_inner` is set: then they carry the time and type too, as when a broker compresses the set itself.
@@ -100,5 +100,5 @@ def _field(value: bytes | None) -> bytes:
 
 def _length(view: memoryview, at: int, end: int) -> tuple[int, int]:
     if at + 4 > end:
-        raise InvalidRecordError(f"a message with {max(end - at, 0)} bytes left where a length takes 4", position=at)
+        raise InvalidRecordError(f"a message with {max(end - at, 0)} bytes left where a length needs 4", position=at)
     return int.from_bytes(view[at : at + 4], signed=True), at + 4

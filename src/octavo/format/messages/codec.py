@@ -1,8 +1,8 @@
 """Kafka's generated messages as plain dicts: `decode` and `encode` for any schema, in any of its versions.
 
 A row holds every field of the schema under Kafka's name; fields that the version doesn't have hold their defaults.
-Coders are compiled on first use and kept for the life of the process: schemas are module constants. Where the kernels
-are compiled, they read and write the usual messages, and the coders of `reading` and `writing` the others.
+Coders are compiled on first use and kept for the life of the process: schemas are module constants. If the kernels are
+compiled, they read and write the usual messages; the coders of `reading` and `writing` handle the others.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def decode_lenient(message: MessageSchema, version: int, data: Bytes, position: 
 
 
 def encode(message: MessageSchema, version: int, row: Row) -> bytes:
-    """Encode a message. `decode` returns the same row, with defaults for the fields it left out."""
+    """Encode a message. `decode` returns the same row, with defaults for the fields that were missing."""
     try:
         write = _writer(message, version)
     except _UnknownVersionError as error:
@@ -77,8 +77,8 @@ def prefix_reader_of(message: MessageSchema, version: int) -> Reader:
 
 
 def parts_writer_of(message: MessageSchema, version: int) -> PartsWriter:
-    """`encode` for one version and for records that are slices of files: these stay as they are, and everything in
-    between is joined."""
+    """`encode` for one version, for messages whose records may be slices of files: slices stay as they are, and the
+    bytes between them are joined."""
     return _writer(message, version)
 
 

@@ -1,4 +1,4 @@
-"""The values of KRaft's control records: messages at version 0 without a frame, whose first field repeats a version.
+"""The values of KRaft's control records: messages of version 0 without a frame, whose first field is a version.
 
 The keys of control records and the transaction markers are in `octavo.format.batches.control`.
 """

@@ -29,7 +29,7 @@ SHORT_ARRAY = 16  # arrays below this length have a prepared layout
 class UnreadableMessageError(CorruptionError):
     """A message that ends too soon, or holds an invalid value.
 
-    `kafka_reason` is what Kafka's own reader says, for tools that print it; at the end of a buffer it says nothing.
+    `kafka_reason` is what Kafka's own reader says, for tools that print it; `null` if it gives no reason.
     """
 
     def __init__(self, problem: str, *, position: int, kafka_reason: str = "null") -> None:
@@ -97,7 +97,7 @@ def _fixed_length_reader(path: str, short: bool, nullable: bool, lenient: bool) 
             raise truncated(f"the length of {path}", position, width, data) from None
         if length < 0:
             if length < NULL and not lenient:
-                raise CorruptionError(f"{path} has the length {length}", position=position)
+                raise CorruptionError(f"{path} has the length {length}, expected -1 (null) or more", position=position)
             if not nullable:
                 raise _unexpected_null(path, position)
             length = NULL

@@ -113,7 +113,7 @@ def _field_reader(part: Field, encoding: Encoding, path: str) -> Reader:
 
 
 def _nullable_struct_reader(read: Reader, path: str, *, compact: bool) -> Reader:
-    """A reader of the marker before a nullable struct: 1 or -1 as int8, or 1 or 0 as uvarint in a tagged field."""
+    """A reader of a nullable struct and the mark before it: int8 1 or -1 (null), in a tagged field uvarint 1 or 0."""
     absent = 0 if compact else 0xFF
 
     def read_nullable(data: Bytes, position: int) -> tuple[Any, int]:
@@ -175,7 +175,8 @@ def _tag_section_reader(fields: tuple[Field, ...], encoding: Encoding, path: str
             size, position = uvarint(data, position, label)
             end = position + size
             if tag <= previous and not lenient:
-                raise CorruptionError(f"{label}: tag {tag} after tag {previous}", position=start)
+                problem = f"{label}: tag {tag} after tag {previous}, expected ascending tags"
+                raise CorruptionError(problem, position=start)
             if tag in misplaced:
                 problem = f"{label}: tag {tag} ({misplaced[tag]}) is not valid in version {version}"
                 said = f"Tag {tag} is not valid for version {version}"

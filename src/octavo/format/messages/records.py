@@ -52,7 +52,7 @@ class MetadataType(NamedTuple):
 
 
 class Versioned(NamedTuple):
-    """A message after its int16 version."""
+    """A message and the int16 version that precedes it."""
 
     version: int
     data: Row
@@ -126,7 +126,7 @@ def encode_key(kind: RecordType, row: Row) -> bytes:
 
 
 def decode_versioned(schema: MessageSchema, data: Bytes) -> Versioned:
-    """Decode a message after its int16 version: a coordinator record's value."""
+    """Decode an int16 version and the message that follows it: a coordinator record's value."""
     version = read_version(schema, data)
     return Versioned(version, decode_prefix(schema, version, data, VERSION_BYTES)[0])
 
@@ -137,7 +137,7 @@ def read_version(schema: MessageSchema, data: Bytes) -> int:
 
 
 def encode_versioned(schema: MessageSchema, version: int, row: Row) -> bytes:
-    """Encode a message after its int16 version."""
+    """Encode an int16 version and the message."""
     encoded = encode(schema, version, row)
     return _PREFIX.pack(version) + encoded
 

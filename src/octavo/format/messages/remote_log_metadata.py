@@ -55,7 +55,7 @@ DELETE_STATES = ("DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "DELETE_
 
 
 def remote_metadata_text(record: MetadataRecord) -> str:
-    """A record as Kafka's classes print it; raises what they would raise."""
+    """A record as Kafka's classes print it; CorruptionError, with their words, where they would raise."""
     row = record.data
     if record.type.id == 2:
         partition = _partition(row["topicIdPartition"])

@@ -1,6 +1,6 @@
 """The APIs of Kafka 4.3.1 that Octavo's broker supports: key, name, schemas of request and response.
 
-Requests for other APIs are not answered, and ApiVersions does not list them.
+A request for any other API closes the connection, and ApiVersions does not list it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Schemas for the cluster: API versions, nodes, topics, log directories."""
+"""Schemas for the cluster: API versions, nodes, topics, log directories, leader elections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas to describe and change the configs of topics and brokers."""
+"""Schemas to list, describe and change configs and client quotas."""
 
 from __future__ import annotations
 

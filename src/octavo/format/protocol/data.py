@@ -1,4 +1,4 @@
-"""Schemas for data: what producers send, what consumers fetch, and how offsets are found."""
+"""Schemas for data: what producers send and consumers fetch, how records are deleted and offsets found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Kafka error codes that Octavo's broker returns, in addition to those in `octavo.errors`."""
+"""The Kafka error codes that Octavo's broker returns by name; the classes in `octavo.errors` have their own codes."""
 
 from __future__ import annotations
 

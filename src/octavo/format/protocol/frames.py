@@ -1,8 +1,8 @@
 """The headers of requests and responses, and responses as parts ready to send: buffers, and slices of files.
 
 A frame is an int32 length and that many bytes. The header is version 2 (with a tagged section) if the body is flexible,
-otherwise version 1; its client id is never compact. The response to ApiVersions never has a tagged section, since it
-tells a client what the broker can read.
+otherwise version 1; its client id is never compact. The header of the response to ApiVersions never has a tagged
+section, since a client reads it before it knows what the broker supports.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class WireFormat:
 
 
 def response_size(parts: list[Part]) -> int:
-    """The size of a response, without the length in front that says it."""
+    """The size of a response, without its length prefix."""
     first = parts[0]
     assert isinstance(first, bytes)
     return int.from_bytes(first[:_LENGTH_BYTES])
@@ -85,7 +85,7 @@ def response_size(parts: list[Part]) -> int:
 
 @cache
 def wire_format(api: Api, version: int) -> WireFormat:
-    """How an API, in a version that it has, is read and written."""
+    """The wire format of an API in one of its versions, built once."""
     return WireFormat(api, version)
 
 

@@ -1,4 +1,4 @@
-"""Schemas for replicas: where partitions are placed, and the quorum that would decide it."""
+"""Schemas for replicas (where partitions are placed) and for the KRaft quorum."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
     for (topic, partition), offset in offsets.items():
         check_topic(topic)
         if not 0 <= partition <= INT32_MAX or not -INT64_MAX - 1 <= offset <= INT64_MAX:
-            raise EncodingError(f"partition {partition} with offset {offset} of topic {topic} is out of range")
+            raise EncodingError(f"topic {topic}: partition {partition} or offset {offset} is out of range")
         entries.append(f"{topic} {partition} {offset}")
     return encode(entries)
 

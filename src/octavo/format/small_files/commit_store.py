@@ -138,7 +138,7 @@ def _topic(value: object) -> PendingTopic:
     fields = _of(dict, value)
     configs = _of(dict, fields.get("configs"))
     if not all(value is None or isinstance(value, str) for value in configs.values()):
-        raise CorruptionError("expected configs that are text or null")
+        raise CorruptionError("pending topic: expected config values that are text or null")
     partitions = tuple(_number(partition, INT32_MAX) for partition in _of(list, fields.get("partitions")))
     topic_id = kafka_uuid.from_text(_of(str, fields.get("topicId")))
     return PendingTopic(_name(fields.get("topic")), topic_id, partitions, configs)

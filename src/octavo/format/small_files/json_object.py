@@ -20,5 +20,5 @@ def decode_object(data: bytes, version: int) -> dict[str, Any]:
 
 
 def encode_object(content: dict[str, Any]) -> bytes:
-    """Encode an object, readable for people."""
+    """Encode an object as indented JSON, so that people can read it."""
     return (json.dumps(content, indent=1) + "\n").encode("utf-8")

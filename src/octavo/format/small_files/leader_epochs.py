@@ -29,7 +29,7 @@ def encode(entries: Iterable[EpochEntry]) -> bytes:
     lines = []
     for epoch, start_offset in entries:
         if not 0 <= epoch <= INT32_MAX or not 0 <= start_offset <= INT64_MAX:
-            raise EncodingError(f"epoch {epoch} with start offset {start_offset} is out of range")
+            raise EncodingError(f"epoch {epoch} or start offset {start_offset} is out of range")
         lines.append(f"{epoch} {start_offset}")
     return checkpoint.encode(lines)
 
