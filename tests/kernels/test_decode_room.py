@@ -132,7 +132,7 @@ def test_arguments_that_make_no_sense_are_refused(kernels: SimpleNamespace) -> N
     out = RecordColumns.empty(**ENOUGH)
     with pytest.raises(ValueError, match="first must not be negative"):
         kernels.decode_records(DATA, TABLE, -1, out)
-    with pytest.raises(ValueError, match="starts and ends come together"):
+    with pytest.raises(ValueError, match="starts and ends must be given together"):
         kernels.decode_records(DATA, TABLE, 0, out, Column.ALL, np.zeros(5, np.int64))
 
 

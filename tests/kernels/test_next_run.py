@@ -74,7 +74,7 @@ def test_messages_of_a_run_lie_one_after_another(kernels: SimpleNamespace) -> No
 
 @pytest.mark.parametrize("first", [-1, 2, 2**40])
 def test_a_row_outside_the_table_is_refused(kernels: SimpleNamespace, first: int) -> None:
-    with pytest.raises(ValueError, match=f"row {first} of a table of 2"):
+    with pytest.raises(ValueError, match=f"row {first} is not in a table of 2 rows"):
         kernels.next_run(np.zeros(2, BATCH), first, MANY)
 
 

@@ -149,14 +149,14 @@ BATCH_SUMMARY = (
     "end",  # the position after the last batch
 )
 
-# What the rule for index entries remembers about a segment, one int64 each. "Entry" is the last one in an index file.
+# What the rule for index entries remembers about a segment, one int64 each.
 INDEX_COUNTERS = (
     "base_offset",
     "bytes_since_last_entry",
     "max_timestamp",
     "max_timestamp_offset",  # the last offset of the first batch with that timestamp
-    "last_entry_offset",
-    "last_entry_timestamp",
+    "last_entry_offset",  # in the offset index
+    "last_entry_timestamp",  # in the time index
 )
 
 
@@ -243,5 +243,5 @@ class Seek(IntEnum):
     DECODE = 2  # the batch at the position is compressed, in an old format, or broken
 
 
-# What every decode and encode returns: code, next batch (or message), position of the problem, value found there.
+# What a kernel that reads records returns: code, next batch (or message), position of the problem, value found there.
 Outcome = tuple[int, int, int, int]

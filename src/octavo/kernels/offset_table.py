@@ -24,7 +24,7 @@ TABLE_STATE = (
     *("hash", "key0", "key1", "slots", "most_slots", "capacity", "size", "latest_offset"),
     *("marks_from", "marking", "marks"),
 )
-_FIRST_SHARE = 256  # a table starts with this fraction of the memory it may take
+_FIRST_SHARE = 256  # a table starts with 1/256 of the memory that it may use
 _FEWEST_SLOTS = 1024
 # The parameters of a filter, then its counters, one int64 each.
 FILTER_STATE = (
@@ -79,7 +79,7 @@ class OffsetTable:
 
     @classmethod
     def empty(cls, memory: NDArray[np.uint8], load_factor: float, key_hash: KeyHash, secret: bytes) -> OffsetTable:
-        """An empty table in zeroed memory, with as many slots as fit; the load factor limits how many of them take
+        """An empty table in zeroed memory, with as many slots as fit; the load factor limits how many of them hold
         keys.
 
         It starts with few slots and grows with its keys, which is faster because less memory is touched. Kafka's layout

@@ -82,7 +82,7 @@ cdef inline int pin_columns(Arrays *arrays, columns, int flags) except -1:
         if arrays.value.offsets != NULL:
             arrays.capacity = min(arrays.capacity, arrays.value.rows)
         if not 0 <= arrays.rows <= arrays.capacity:
-            raise ValueError(f"{arrays.rows} rows in columns for {arrays.capacity}")
+            raise ValueError(f"{arrays.rows} rows, but the columns have room for {arrays.capacity}")
     except BaseException:
         unpin(arrays)
         raise
@@ -90,7 +90,7 @@ cdef inline int pin_columns(Arrays *arrays, columns, int flags) except -1:
 
 
 cdef inline bint appendable(const Binary *column, int64_t rows) noexcept nogil:
-    """Whether a value can be appended to a column with this many values."""
+    """Whether a column's first `rows` values lie inside it, so that filling can continue there; it may be full."""
     return column.validity != NULL and 0 <= rows <= column.rows and 0 <= column.offsets[rows] <= column.bytes
 
 
@@ -197,7 +197,7 @@ cdef inline bint sound(const Binary *column, int64_t first, int64_t end) noexcep
 
 
 cdef inline int check_columns(const Arrays *source, int64_t first, int64_t end) except -1:
-    """Refuse columns whose offsets point outside their data; nothing below checks them again."""
+    """Refuse columns whose offsets point outside their data, and headers without a key; later code does not check."""
     cdef int64_t row
     cdef bint good = 0 <= first <= end <= source.capacity
     good = good and sound(&source.key, first, end) and sound(&source.value, first, end)

@@ -6,7 +6,7 @@ from octavo.kernels.compiled.layout cimport *
 
 
 cdef inline void read_header(const uint8_t *p, int64_t available, Batch *row, bint check_crc) noexcept nogil:
-    """Read a header; `available` bytes follow p. Kafka reads the header's 61 bytes even if the batch claims to be
+    """Read a header; `available` bytes begin at p. Kafka reads the header's 61 bytes even if the batch claims to be
     shorter."""
     if row.size < BATCH_OVERHEAD:
         row.flaws |= TOO_SHORT

@@ -1,4 +1,4 @@
-/* Big-endian numbers at any address. */
+/* Numbers of a given byte order at any address. */
 #ifndef OCTAVO_BYTEORDER_H
 #define OCTAVO_BYTEORDER_H
 
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#error "Octavo's kernels are written for little-endian machines; the plain-Python twin serves here"
+#error "Octavo's kernels are written for little-endian machines; use the plain-Python twins here"
 #endif
 
 static inline uint16_t load_be16(const uint8_t *p) { uint16_t v; memcpy(&v, p, 2); return __builtin_bswap16(v); }

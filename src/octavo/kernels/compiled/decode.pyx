@@ -177,7 +177,7 @@ def decode_records(data, table, Py_ssize_t first, out, int columns=31, starts=No
     cdef Py_ssize_t count
     problem.code, problem.position, problem.found = DONE, 0, 0
     if first < 0 or (starts is None) != (ends is None):
-        raise ValueError("first must not be negative, and starts and ends come together")
+        raise ValueError("first must not be negative, and starts and ends must be given together")
     pin_columns(&arrays, out, PyBUF_WRITABLE)
     try:
         require_writable(&arrays, columns)

@@ -13,7 +13,7 @@ checksums_prepare()
 
 cdef uint8_t *encode_rows(const Arrays *source, int64_t row, int64_t end_row, int64_t base_offset, int64_t base_timestamp,
                           uint8_t *p, const uint8_t *end, int *code) noexcept nogil:
-    """Write the records of these rows; NULL with a code if they do not fit."""
+    """Write the records of these rows; NULL and a code if one cannot be written."""
     cdef int64_t body, delta
     cdef uint64_t timestamp
     while row < end_row:

@@ -191,7 +191,7 @@ cdef int rebuild(const Source *source, const Batch *batch, const Candidate *cand
                  int64_t horizon_ms, uint8_t *p, Batch *row, Problem *problem) noexcept nogil:
     """Write a batch with the records that stay: offsets and sequence are unchanged, timestamps get a new base.
 
-    The records are not compressed here, whatever the attributes say; the caller then writes the header.
+    Records are not compressed here; if the attributes name a codec, the caller compresses them and writes the header.
     """
     cdef uint8_t *at = p + BATCH_OVERHEAD
     cdef int64_t timestamp
@@ -320,8 +320,8 @@ def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=Non
     """Append the surviving parts of v2 batches to the run, and write to `fates` (one byte each) what happened to them.
 
     `verdicts` (one byte each) are `BatchVerdict`s. Records that were compressed lie in `unpacked` between `starts` and
-    `ends`; batches that survive in part are written without compression and without header. Returns an `Outcome`; FULL:
-    the run has no room for the returned batch. Whatever the code, the batches before the returned one are done.
+    `ends`; such a batch, if it survives in part, is written uncompressed, and the caller writes its header. Returns an
+    `Outcome`; FULL: the run has no room for the returned batch. Whatever the code, the batches before it are done.
     """
     cdef Table map
     cdef Source source

@@ -1,4 +1,4 @@
-/* Hashes of keys, 16 bytes each: SipHash-1-3 with 128 bits, keyed, and MD5; and what else tables of them need of C. */
+/* Hashes of keys, 16 bytes each: SipHash-1-3 with 128 bits, keyed, and MD5; and other helpers for tables of them. */
 #ifndef OCTAVO_KEY_HASH_H
 #define OCTAVO_KEY_HASH_H
 
@@ -59,7 +59,7 @@ struct key_ref {
     uint64_t hash[2];
 };
 
-/* Four keys of as many whole words side by side, a lane each: a third of the time of four alone (measured with AVX2). */
+/* Four keys with equally many whole words, one lane each: a third of the time of four single ones (measured, AVX2). */
 enum { LANES = 4 };
 typedef uint64_t lanes __attribute__((vector_size(8 * LANES)));
 
@@ -181,13 +181,13 @@ static inline uint64_t scaled(uint64_t hash, uint64_t n) {
     return (uint64_t)((unsigned __int128)hash * n >> 64);
 }
 
-/* The empty asm: gcc 12 takes a function that only prefetches for one without effect, and drops calls of it. */
+/* The empty asm: gcc 12 assumes that a function that only prefetches has no effect, and drops calls to it. */
 static inline void prefetch(const void *p) {
     __builtin_prefetch(p);
     __asm__ volatile("");
 }
 
-/* What is read some records later: the hardware stops at each page, and a record's length is needed to find the next. */
+/* Fetch what is read some records later: the hardware prefetcher stops at each page, and cannot follow lengths. */
 static inline void prefetch_ahead(const void *p) {
     prefetch((const uint8_t *)p + 1024);
     prefetch((const uint8_t *)p + 1088);

@@ -104,7 +104,7 @@ def decode_messages(data, Py_ssize_t start, Py_ssize_t end, out, int columns=31,
                     bint relative=False, int64_t wrapper_offset=0, timestamp=None):
     """Append the uncompressed messages of data[start:end] to the columns `out`, all or none.
 
-    `relative`: the offset of the v1 wrapper that the set came from; inner offsets are relative to its first one.
+    `relative`: the set is from a v1 wrapper at `wrapper_offset`; its offsets are relative to its first message.
     `timestamp`: the wrapper's, if it overrides that of v1 messages. Returns an `Outcome` (the second number is 0).
     """
     cdef Arrays arrays

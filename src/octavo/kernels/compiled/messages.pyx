@@ -1,8 +1,7 @@
 """Reads and writes messages that follow their schema exactly.
 
-Everything else (a message that ends too soon, tagged fields, a value of another type) is left to the plain-Python coder
-that each coder here is given: that one knows every rule, and says what is wrong. So a coder here only has to be right
-about what it accepts.
+Everything else (a message that ends too soon, tagged fields, a value of another type) is left to a plain-Python coder,
+which knows every rule and says what is wrong. So a coder here only has to be right about what it accepts.
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -37,7 +36,7 @@ cdef enum:
     MAX_LENGTH = 0x7FFFFFFF
     LENGTH_BYTES = 4
     VARINT_BYTES = 5
-    FIRST_BYTES = 128  # of a message that is written
+    FIRST_BYTES = 128  # the first room for a message that is written
 
 
 cdef struct Step:
@@ -52,7 +51,7 @@ cdef struct Step:
 
 
 cdef class Layout:
-    """A struct in one version: `messages.plans.StructPlan` in C."""
+    """A struct in one version: `reference.messages.StructPlan` in C."""
 
     cdef Step *steps
     cdef Py_ssize_t count
@@ -104,7 +103,7 @@ cdef struct Cursor:
     const uint8_t *at
     const uint8_t *end
     const uint8_t *start
-    bint is_odd  # the plain reader has to look at it
+    bint is_odd  # the plain reader has to read the message
 
 
 cdef Py_ssize_t read_length(const Step *step, Cursor *cursor, bint is_short) noexcept:
@@ -263,7 +262,7 @@ cdef struct Out:
 
 
 cdef uint8_t *make_room(Out *out, Py_ssize_t count) except NULL:
-    """Where the next bytes go."""
+    """Make room for `count` more bytes; returns where they go."""
     cdef uint8_t *longer
     if out.room - out.used < count:
         out.room = 2 * (out.used + count)
@@ -288,7 +287,7 @@ cdef int write_length(const Step *step, Py_ssize_t length, bint is_short, Out *o
 
 
 cdef bint write_number(char kind, object value, Out *out) except -1:
-    """Whether the value could be written."""
+    """Write a number; False if it is of another type or out of range."""
     cdef int overflow = 0
     cdef int64_t number
     if not PyLong_Check(value):
@@ -339,7 +338,7 @@ cdef bint write_bytes(const Step *step, object value, Out *out, list parts) exce
 
 
 cdef bint write_value(const Step *step, object value, Out *out, list parts) except -1:
-    """Whether the value could be written."""
+    """Write a value; False if the plain writer has to judge it."""
     cdef char kind = step.kind
     cdef Py_ssize_t length = 0, index
     cdef const char *text

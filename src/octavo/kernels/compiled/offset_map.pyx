@@ -115,7 +115,7 @@ cdef int map_records(Table *table, Ahead *ahead, const uint8_t *base, const uint
 
 
 def map_batches(offset_table, data, table, skipped, int64_t first_offset, starts=None, ends=None):
-    """Put the keys of v2 batches, with their records' offsets, from `first_offset` on.
+    """Put the keys of v2 batches into the table, with their records' offsets, from `first_offset` on.
 
     For batches marked in `skipped` (one byte each), only the last offset is recorded. `starts` and `ends` are as in
     `decode_records`. Returns an `Outcome`; FULL: no more keys fit, and the table's latest offset says how far it got.
@@ -188,7 +188,7 @@ cdef void take_keys(const Arrays *arrays, int64_t start, int64_t stop, key_ref *
 
 
 def map_columns(offset_table, columns, int64_t first_offset):
-    """Put the keys of rows, with the rows' offsets, from `first_offset` on; returns how many rows were processed.
+    """Put the keys of rows into the table, with their offsets, from `first_offset` on; returns how many rows are done.
 
     If that is not all of them, no more keys fit.
     """

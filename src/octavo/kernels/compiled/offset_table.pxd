@@ -23,7 +23,7 @@ cdef extern from "key_hash.h" nogil:
 
 cdef enum:
     SLOT_BYTES = 24
-    MD5_LAST_PROBE = 12  # the last int32 of the hash; later probes continue from there
+    MD5_LAST_PROBE = 12  # where the last int32 of the hash begins; later probes count up from it
     GROWTH = 4
     SPILLED = 4096  # slots without a place while a table grows: only a few, at its two ends
 
@@ -101,7 +101,7 @@ cdef inline bint has_mark(const Table *table, const uint8_t *bits, int64_t offse
 
 
 cdef inline uint64_t probe_md5(const Table *table, const uint64_t *hash, int64_t attempt) noexcept nogil:
-    """Where Kafka looks at this attempt."""
+    """The slot that Kafka probes at this attempt."""
     cdef int64_t number
     if attempt <= MD5_LAST_PROBE:
         number = <int32_t>load_be32(<const uint8_t *>hash + attempt)

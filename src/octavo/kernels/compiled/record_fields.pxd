@@ -110,8 +110,8 @@ cdef inline int64_t rewrite_bytes(const uint8_t **at, const uint8_t *end, uint8_
 
 
 cdef inline int64_t rewrite_tail(const Fields *fields, uint8_t **out) noexcept nogil:
-    """Write a tail that was checked before with the shortest numbers, which never take more room; without `out`, only
-    its size."""
+    """The size of a checked tail with the shortest numbers, which never take more room; with `out`, also writes it
+    there."""
     cdef const uint8_t *p = fields.tail
     cdef const uint8_t *q
     cdef int32_t count = 0, part

@@ -1,4 +1,5 @@
-"""Replays the batches of a log onto the producers' state, and recognises batches that simply continue a producer's."""
+"""Replays the batches of a log onto the producers' state, and recognises batches that simply continue a producer's
+sequence."""
 
 from libc.string cimport memmove, memset
 
@@ -121,8 +122,8 @@ cdef int pin(Py_buffer *views, int *pinned, array, int flags) except -1:
 
 
 cdef int pin_producers(Py_buffer *views, int *pinned, producers, int flags, Producers *all) except -1:
-    """Check what keeps the loops inside the arrays: there is always a free slot, and room for a transaction of each
-    producer."""
+    """Pin the arrays, and check what keeps the loops inside them: there is always a free slot, and room for a
+    transaction of each producer."""
     cdef int64_t slots, transactions, bits = 0
     cdef int first = pinned[0]
     for array in (producers.entries, producers.slots, producers.ongoing):
@@ -135,7 +136,8 @@ cdef int pin_producers(Py_buffer *views, int *pinned, producers, int flags, Prod
     all.ongoing, all.capacity = <Ongoing *>views[first + 2].buf, min(all.capacity, transactions)
     all.count, all.ongoing_count = producers.count, producers.ongoing_count
     if slots != <int64_t>1 << bits or not 0 <= all.ongoing_count <= all.count <= all.capacity or all.capacity >= slots:
-        raise ValueError(f"{all.count} producers of {all.capacity}, {all.ongoing_count} transactions, {slots} slots")
+        raise ValueError(f"producer arrays that do not fit together: {all.count} of {all.capacity} producers, "
+                         f"{all.ongoing_count} transactions, {slots} slots")
     return 0
 
 

@@ -95,10 +95,11 @@ def encode_runs(columns, order, ends, table, out, int64_t batch_size, bint seal)
         base = <uint8_t *>pin(&arrays, out, PyBUF_WRITABLE, &length)
         for i in range(count):
             if not 0 <= rows[i] < arrays.rows:
-                raise ValueError(f"row {rows[i]} in the order of {arrays.rows} rows")
+                raise ValueError(f"the order has row {rows[i]}, but there are {arrays.rows} rows")
         for i in range(runs):
             if not (run_ends[i - 1] if i else 0) <= run_ends[i] <= count:
-                raise ValueError(f"run {i} ends at {run_ends[i]} of {count} rows")
+                raise ValueError(f"run {i} ends at {run_ends[i]}, expected {run_ends[i - 1] if i else 0} to {count} "
+                                 "(rows in the order)")
         with nogil:
             for i in range(runs):
                 while place < run_ends[i]:

@@ -13,8 +13,8 @@ cdef inline int64_t slot_value(const uint8_t *p, int width) noexcept nogil:
 def last_slot_up_to(data, int entry_bytes, int position, int width, int64_t target):
     """The last slot whose number is not above the target, or -1 if there is none; slots must ascend.
 
-    Each entry has `entry_bytes` bytes, with its number at `position`, 4 or 8 bytes wide. If slots do not ascend the
-    search still terminates, at some slot.
+    Each entry has `entry_bytes` bytes, with its number at `position`, `width` (4 or 8) bytes wide. If slots do not
+    ascend, the search still terminates, at some slot.
     """
     cdef Py_buffer view
     cdef const uint8_t *base
@@ -110,11 +110,11 @@ def find_timestamp(data, int64_t timestamp, int64_t start_offset):
 
 
 def find_batch(data, int64_t target, bint by_timestamp):
-    """The first v2 batch whose last offset (or `by_timestamp` its largest timestamp) is not below the target, among the
+    """The first v2 batch whose last offset (`by_timestamp`: whose largest timestamp) is not below the target, among the
     batches at the start of `data`.
 
     Returns (Seek, base offset, position, size). Only headers are read: the last batch may be incomplete. With MORE the
-    search goes on at the position, which may lie beyond the data; with DECODE the batch there is in an old format, or
+    search continues at the position, which may lie beyond the data; with DECODE the batch there is in an old format, or
     broken.
     """
     cdef Py_buffer view

@@ -28,8 +28,8 @@ def stamp_batches(data, table, int64_t next_offset, int32_t leader_epoch, bint l
     """Write consecutive offsets, the leader epoch, a timestamp type and a timestamp into the v2 batches of `table` in
     `data`.
 
-    Each batch takes as many offsets as it has records. `max_timestamps` (int64) has one timestamp per batch; None keeps
-    theirs. Headers and rows are changed; a CRC is recomputed if the type or the timestamp changes. Returns the next
+    Each batch gets as many offsets as it has records. `max_timestamps` (int64) has one timestamp per batch; None keeps
+    their own. Headers and rows are changed; a CRC is recomputed if the type or the timestamp changes. Returns the next
     offset.
     """
     cdef Py_buffer views[3]
@@ -65,5 +65,5 @@ def stamp_batches(data, table, int64_t next_offset, int32_t leader_epoch, bint l
             pinned -= 1
             PyBuffer_Release(&views[pinned])
     if not sound:
-        raise ValueError(f"{count} batches of magic 2 inside the data, and a time each, are needed")
+        raise ValueError(f"expected {count} batches of magic 2 inside the data, and one timestamp for each")
     return next_offset

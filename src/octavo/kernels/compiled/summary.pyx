@@ -1,4 +1,4 @@
-"""Summarizes all batches of an append at once."""
+"""Summarizes all batches of a table at once."""
 
 from octavo.kernels.compiled.buffers cimport *
 from octavo.kernels.compiled.layout cimport *

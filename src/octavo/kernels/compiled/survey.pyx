@@ -1,4 +1,4 @@
-"""Checks a producer's batch as a whole, and says what a topic's rules ask about all of its records together."""
+"""Checks a producer's batch as a whole, and finds what a topic's rules need to know about its records."""
 
 from octavo.kernels.compiled.batch_header cimport read_header
 from octavo.kernels.compiled.buffers cimport *
@@ -61,8 +61,8 @@ def survey_produced(data, table, bint check_crc):
     """The oldest and the latest timestamp of the records in a producer's batch, how many have no key, and whether the
     batch has a producer id; its row goes into `table`.
 
-    None, and any row, unless `data` is exactly one sound batch that is not compressed, with the base offset 0 and the
-    right count and latest timestamp in its header: then a closer look decides.
+    None, with an undefined row, unless `data` is exactly one sound batch that is not compressed, with the base offset 0
+    and the right count and latest timestamp in its header: anything else needs a closer look.
     """
     cdef Py_buffer bytes_view, table_view
     cdef Batch *batch

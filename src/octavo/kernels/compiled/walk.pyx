@@ -1,5 +1,4 @@
-"""Walks the entries of a log, filling one row of the batch table for each after checking its CRC; and groups rows to be
-decoded together."""
+"""Walks the entries of a log and fills one row of the batch table for each; groups rows that are decoded together."""
 
 from octavo.kernels.compiled.batch_header cimport read_header
 from octavo.kernels.compiled.buffers cimport *
@@ -108,11 +107,11 @@ def next_run(table, Py_ssize_t first, int64_t max_bytes):
                 break
             if kind == MESSAGE and end > first and rows[end - 1].position + rows[end - 1].size != rows[end].position:
                 break
-            # A count is trusted only as far as its bytes allow; the decode refuses a larger one.
+            # A count is limited to what its bytes can hold; the decode refuses a larger one.
             records += 1 if kind == MESSAGE else min(max(rows[end].count, 0), area // MIN_RECORD_BYTES)
             size += area
             end += 1
     PyBuffer_Release(&view)
     if end == first:
-        raise ValueError(f"row {first} of a table of {count}")
+        raise ValueError(f"row {first} is not in a table of {count} rows")
     return kind, end, records, size

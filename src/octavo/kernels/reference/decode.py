@@ -43,7 +43,7 @@ def decode_records(
     of all batches before the returned one, and none of that one's.
     """
     if first < 0 or (starts is None) != (ends is None):
-        raise ValueError("first must not be negative, and starts and ends come together")
+        raise ValueError("first must not be negative, and starts and ends must be given together")
     require_writable(out, columns)
     view = memoryview(data).cast("B")
     for index in range(first, len(table)):

@@ -28,7 +28,7 @@ def decode_messages(
 ) -> Outcome:
     """Append the uncompressed messages of data[start:end] to the columns `out`, all or none.
 
-    `relative`: the offset of the v1 wrapper that the set came from; inner offsets are relative to its first one.
+    `relative`: the set is from a v1 wrapper at `wrapper_offset`; its offsets are relative to its first message.
     `timestamp`: the wrapper's, if it overrides that of v1 messages. Returns an `Outcome` (the second number is 0).
     """
     require_writable(out, columns)

@@ -1,4 +1,4 @@
-"""The coders of messages in plain Python: those of `format.messages`, as they are."""
+"""The coders of messages in plain Python: `format.messages` has them, so they are returned unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The offset table of a compaction, in plain Python: byte for byte like the compiled one."""
+"""The offset table of a compaction, in plain Python; only after it has grown may slots lie elsewhere than in the
+compiled one."""
 
 from __future__ import annotations
 
@@ -134,7 +135,7 @@ def map_batches(
     starts: NDArray[np.int64] | None = None,
     ends: NDArray[np.int64] | None = None,
 ) -> Outcome:
-    """Put the keys of v2 batches, with their records' offsets, from `first_offset` on.
+    """Put the keys of v2 batches into the table, with their records' offsets, from `first_offset` on.
 
     For batches marked in `skipped` (one byte each), only the last offset is recorded. `starts` and `ends` are as in
     `decode_records`. Returns an `Outcome`; FULL: no more keys fit, and the table's latest offset says how far it got.
@@ -166,7 +167,7 @@ def map_batches(
 
 
 def map_columns(offset_table: OffsetTable, columns: RecordColumns, first_offset: int) -> int:
-    """Put the keys of rows, with the rows' offsets, from `first_offset` on; returns how many rows were processed.
+    """Put the keys of rows into the table, with their offsets, from `first_offset` on; returns how many rows are done.
 
     If that is not all of them, no more keys fit.
     """

@@ -75,7 +75,7 @@ def _encode_one(
 def _check_order(order: NDArray[np.int32], ends: NDArray[np.int64], rows: int) -> None:
     for row in order.tolist():
         if not 0 <= row < rows:
-            raise ValueError(f"row {row} in the order of {rows} rows")
+            raise ValueError(f"the order has row {row}, but there are {rows} rows")
     for run, (before, end) in enumerate(zip([0, *ends.tolist()], ends.tolist(), strict=False)):
         if not before <= end <= len(order):
-            raise ValueError(f"run {run} ends at {end} of {len(order)} rows")
+            raise ValueError(f"run {run} ends at {end}, expected {before} to {len(order)} (rows in the order)")

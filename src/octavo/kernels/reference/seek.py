@@ -19,8 +19,8 @@ SeekResult = tuple[int, int, int, int, int, int]
 def last_slot_up_to(data: Buffer, entry_bytes: int, position: int, width: int, target: int) -> int:
     """The last slot whose number is not above the target, or -1 if there is none; slots must ascend.
 
-    Each entry has `entry_bytes` bytes, with its number at `position`, 4 or 8 bytes wide. If slots do not ascend the
-    search still terminates, at some slot.
+    Each entry has `entry_bytes` bytes, with its number at `position`, `width` (4 or 8) bytes wide. If slots do not
+    ascend, the search still terminates, at some slot.
     """
     if entry_bytes < position + width or position < 0 or width not in (4, 8):
         raise ValueError(f"a number of {width} bytes at position {position} of an entry of {entry_bytes} bytes")
@@ -85,11 +85,11 @@ def _seek_records(batch: memoryview, size: int, timestamp: int, start_offset: in
 
 
 def find_batch(data: Buffer, target: int, by_timestamp: bool) -> tuple[int, int, int, int]:
-    """The first v2 batch whose last offset (or `by_timestamp` its largest timestamp) is not below the target, among the
+    """The first v2 batch whose last offset (`by_timestamp`: whose largest timestamp) is not below the target, among the
     batches at the start of `data`.
 
     Returns (Seek, base offset, position, size). Only headers are read: the last batch may be incomplete. With MORE the
-    search goes on at the position, which may lie beyond the data; with DECODE the batch there is in an old format, or
+    search continues at the position, which may lie beyond the data; with DECODE the batch there is in an old format, or
     broken.
     """
     view, position = memoryview(data).cast("B"), 0

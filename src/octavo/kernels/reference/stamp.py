@@ -30,8 +30,8 @@ def stamp_batches(
     """Write consecutive offsets, the leader epoch, a timestamp type and a timestamp into the v2 batches of `table` in
     `data`.
 
-    Each batch takes as many offsets as it has records. `max_timestamps` (int64) has one timestamp per batch; None keeps
-    theirs. Headers and rows are changed; a CRC is recomputed if the type or the timestamp changes. Returns the next
+    Each batch gets as many offsets as it has records. `max_timestamps` (int64) has one timestamp per batch; None keeps
+    their own. Headers and rows are changed; a CRC is recomputed if the type or the timestamp changes. Returns the next
     offset.
     """
     view = memoryview(data).cast("B")
@@ -40,7 +40,7 @@ def stamp_batches(
     if max_timestamps is None:
         max_timestamps = table["max_timestamp"].copy()
     if len(max_timestamps) != len(table) or not all(_is_inside(batch, len(view)) for batch in table):
-        raise ValueError(f"{len(table)} batches of magic 2 inside the data, and a time each, are needed")
+        raise ValueError(f"expected {len(table)} batches of magic 2 inside the data, and one timestamp for each")
     for batch, max_timestamp in zip(table, max_timestamps.tolist(), strict=True):
         next_offset = signed64(next_offset + int(batch["count"]))
         batch["base_offset"] = signed64(next_offset - 1 - int(batch["last_offset_delta"]))

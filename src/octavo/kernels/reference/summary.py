@@ -1,4 +1,4 @@
-"""Summarizes all batches of an append at once, in plain Python."""
+"""Summarizes all batches of a table at once, in plain Python."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def record_lines(
     """
     needed = columns.key, columns.value, columns.header_offsets, columns.header_key
     if end > columns.rows or any(column is None for column in needed):
-        raise ValueError(f"rows {first} to {end} of decoded columns with {columns.rows}")
+        raise ValueError(f"expected {end} rows or more with key, value and headers, found {columns.rows} rows")
     check_columns(columns, first, end)
     view = memoryview(out).cast("B")
     if not 0 <= at <= len(view):

@@ -90,7 +90,7 @@ def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, 
     consecutive, so that one call decodes them all.
     """
     if not 0 <= first < len(table):
-        raise ValueError(f"row {first} of a table of {len(table)}")
+        raise ValueError(f"row {first} is not in a table of {len(table)} rows")
     kind, records, size, end = _kind(table[first]), 0, 0, first
     while end < len(table) and _kind(table[end]) == kind:
         row, before = table[end], table[end - 1]
@@ -99,7 +99,7 @@ def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, 
             break
         if kind == Kind.MESSAGE and end > first and before["position"] + before["size"] != row["position"]:
             break
-        # A count is trusted only as far as its bytes allow; the decode refuses a larger one.
+        # A count is limited to what its bytes can hold; the decode refuses a larger one.
         records += 1 if kind == Kind.MESSAGE else min(max(int(row["count"]), 0), area // layout.MIN_RECORD_BYTES)
         size += area
         end += 1
