@@ -44,7 +44,7 @@ _SENTENCES = {
 
 
 def problem_of(code: int, position: int, found: int, unpacked_from: int | None = None) -> CorruptionError:
-    """The error for a kernel's code. With `unpacked_from` (a batch's position), `position` counts in its unpacked bytes."""
+    """The error for a kernel's code. With `unpacked_from` (a batch's position), `position` is in its unpacked bytes."""
     sentence = _SENTENCES[Code(code)].format(found=found)
     kind = CorruptRecordError if code in _CORRUPT else InvalidRecordError
     if unpacked_from is None:
