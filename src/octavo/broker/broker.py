@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 
 _STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _ANY_LOCAL_PORT = "127.0.0.1:0"
-_ROUNDS_TO_END = 2  # of the loop: a connection with TLS learns in the second one that it is closed
+_ROUNDS_TO_END = 2  # of the loop: a TLS connection learns only in the second round that it is closed
 _THREADS = 4  # for work that waits for a disk, such as creating and deleting topics
 
 
@@ -41,8 +41,8 @@ class Broker(AsyncClosing):
     """Serves log directories to Kafka's clients until it is closed; use it in a `with` or `async with` statement.
 
     Given paths, it opens them with a broker's upkeep and closes them at the end; given a LogDir, it serves that and
-    leaves it open. It listens on loopback, on a free port unless one is named: `listen` is one address or several, each
-    `[PROTOCOL://]host:port` with PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, or a name in
+    leaves it open. It listens on loopback, on a free port, unless told otherwise: `listen` is one address or several,
+    each `[PROTOCOL://]host:port`, where PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, or a name in
     `listener.security.protocol.map`. Configs have Kafka's names; the config `listeners` is used if `listen` is not
     given. An address that other machines can use without logging in needs `allow_remote`.
 
@@ -174,7 +174,7 @@ class Broker(AsyncClosing):
         return Server(self.make_dispatcher(context, self._executor), ConnectionLimits(logs))
 
     def _call(self, function: Callable[[], Result]) -> Result:
-        """Run a function on the loop's thread."""
+        """Run a function on the loop's thread, and return its result."""
 
         async def call() -> Result:
             return function()
@@ -207,7 +207,7 @@ def check_addresses(
 
 def _enforces_acls(authorizer: str) -> bool:
     if authorizer not in ("", _STANDARD_AUTHORIZER):
-        raise ConfigError(f"authorizer.class.name is {authorizer}; Octavo has only Kafka's {_STANDARD_AUTHORIZER}")
+        raise ConfigError(f"authorizer.class.name is {authorizer}; Octavo supports only {_STANDARD_AUTHORIZER}")
     return bool(authorizer)
 
 

@@ -53,7 +53,7 @@ class _Listing(NamedTuple):
 
 
 class Catalog:
-    """Lists the topics again once the LogDir has a new mapping of open logs; it never modifies one. Thread-safe."""
+    """Lists the topics again once the LogDir has replaced its mapping of open logs. Thread-safe."""
 
     def __init__(self, logs: LogDir) -> None:
         self._logs = logs

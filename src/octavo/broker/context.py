@@ -28,7 +28,7 @@ _CHANGES = (Operation.WRITE, Operation.CREATE, Operation.DELETE, Operation.ALTER
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """The log directories, and what else the broker knows. Handlers run only on the loop's thread."""
+    """The log directories, and everything else that handlers use. Handlers run only on the loop's thread."""
 
     logs: LogDir
     catalog: Catalog
@@ -51,7 +51,7 @@ class Context:
         return self.logs.broker_config
 
     def topic(self, client: Client, operation: Operation, name: str) -> Topic:
-        """A topic, if the client may do this to it; otherwise RequestError, whether or not there is such a topic."""
+        """A topic, if the client may perform the operation on it; otherwise RequestError, even if it does not exist."""
         if self.authorizer.enabled and not self.authorizer.allows_topic(client, operation, name):
             raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         if self.is_read_only:
@@ -62,7 +62,7 @@ class Context:
         return self.topic(client, operation, self.catalog.with_id(topic_id).name)
 
     def check_cluster(self, client: Client, operation: Operation) -> None:
-        """Raise RequestError unless the client may do this to the cluster."""
+        """Raise RequestError unless the client may perform the operation on the cluster."""
         if not self.authorizer.allows_cluster(client, operation):
             raise RequestError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         self.check_writable(operation)
@@ -71,7 +71,7 @@ class Context:
         return self.authorizer.allows(client, operation, ResourceType.TRANSACTIONAL_ID, transactional_id)
 
     def check_group(self, client: Client, operation: Operation, group_id: str) -> None:
-        """Raise RequestError unless the client may do this to the group."""
+        """Raise RequestError unless the client may perform the operation on the group."""
         if not self.authorizer.allows(client, operation, ResourceType.GROUP, group_id):
             raise RequestError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
 
@@ -81,7 +81,7 @@ class Context:
         self.check_writable(Operation.WRITE)
 
     def check_writable(self, operation: Operation) -> None:
-        """Raise RequestError if the operation would change something that is read-only."""
+        """Raise RequestError if the broker is read-only and the operation would change something."""
         if self.is_read_only and operation in _CHANGES:
             raise RequestError(
                 ErrorCode.POLICY_VIOLATION,

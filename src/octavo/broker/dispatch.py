@@ -55,8 +55,8 @@ class Dispatcher:
     def answer(self, frame: memoryview, connection: Connection) -> list[Part] | Pending | None:
         """The response to a request, or a `Pending` one that comes later; None if the request gets no response.
 
-        Raises CloseConnection for requests that Kafka does not answer either: an unknown API, an unknown version of
-        one, or anything but a login from a client that has to log in first.
+        Raises CloseConnection for an unknown API or version, for anything but a login from a client that has to log in
+        first, and for a request that is too large.
         """
         started = time.perf_counter()
         peer = connection.peer
@@ -91,11 +91,11 @@ class Dispatcher:
         return answer
 
     def counts(self) -> list[RequestCount]:
-        """What was asked for so far."""
+        """The requests so far, by API and version."""
         return [served.tally for served in list(self._served.values())]
 
     def _serve(self, key: int, version: int) -> _Served | None:
-        """The API and version of a request; None for an unknown version of ApiVersions, which is answered."""
+        """The API and version of a request; None for an unknown version of ApiVersions, which is answered too."""
         api = APIS.get(key)
         if api is None:
             raise CloseConnection(f"there is no API {key}")
@@ -153,14 +153,14 @@ class Pending:
 
 
 def _answer_parts(wire: WireFormat, correlation_id: int, row: Row, bill: Bill | None) -> list[Part]:
-    """A response; if the client has exceeded its quota, it says for how long the client is throttled."""
+    """A response, which says how long the client is throttled if it has exceeded its quota."""
     parts = wire.response_parts(correlation_id, row)
     changed = None if bill is None else bill.pay(row, response_size(parts))
     return parts if changed is None else wire.response_parts(correlation_id, changed)
 
 
 def _bare_answer(peer: Peer, token: memoryview) -> list[Part]:
-    """The answer to a message of a login that began with version 0 of the handshake: a length and the answer."""
+    """The answer to a message of a login that began with version 0 of the handshake: a length and the login's bytes."""
     try:
         answer = peer.log_in(bytes(token))
     except LoginFailed as error:

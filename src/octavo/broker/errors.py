@@ -26,7 +26,7 @@ def code_of(error: Exception) -> int:
 
 
 def producer_error(error: ErrorCode, *, knows_fenced: bool) -> ErrorCode:
-    """The error as a producer understands it: old ones do not know PRODUCER_FENCED."""
+    """The error as a producer understands it: old producers do not know PRODUCER_FENCED."""
     if error is ErrorCode.PRODUCER_FENCED and not knows_fenced:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return error

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 _QUEUED_BYTES = 512 << 20
 _LONGEST_FRAME_MS = 30_000  # how long a frame may take to arrive while others wait for memory
-_SMALL_FRAME_BYTES = 64 << 10  # needs no permission: small requests are served, whatever others use
+_SMALL_FRAME_BYTES = 64 << 10  # needs no permission: small requests are served however much memory others use
 
 
 class ConnectionLimits:
-    """Lives on the loop's thread. max.connections and max.connections.per.ip may change while it does."""
+    """Lives on the loop's thread. Changes of max.connections and max.connections.per.ip apply to new connections."""
 
     def __init__(self, logs: LogDir) -> None:
         config, self._logs, self._clock = logs.broker_config, logs, logs.environment.clock
@@ -35,7 +35,7 @@ class ConnectionLimits:
         return list(self._connections)
 
     def admit(self, connection: Connection) -> bool:
-        """Whether there is room for one more connection; `dismiss` makes room again."""
+        """Count a new connection; returns False if there is no room for it. `dismiss` makes room again."""
         host, config = connection.peer.host, self._logs.broker_config
         is_full = len(self._connections) >= config.max_connections
         if is_full or self._by_host[host] >= config.max_connections_per_ip:
@@ -58,7 +58,7 @@ class ConnectionLimits:
     def close_idle(self) -> None:
         """Close connections that have sent no request for connections.max.idle.ms.
 
-        While others wait for memory, connections whose large frame does not arrive are closed too.
+        While others wait for memory, connections whose large frame takes too long to arrive are closed too.
         """
         now = self._clock.monotonic_ms()
         if self._waiting:

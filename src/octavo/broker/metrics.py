@@ -43,8 +43,8 @@ class BrokerCollector:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         counts = self._counts()
-        requests = CounterMetricFamily("octavo_requests", "Requests that were answered.", labels=["api"])
-        seconds = CounterMetricFamily("octavo_request_seconds", "Time spent on answering requests.", labels=["api"])
+        requests = CounterMetricFamily("octavo_requests", "Requests that were handled.", labels=["api"])
+        seconds = CounterMetricFamily("octavo_request_seconds", "Time spent on handling requests.", labels=["api"])
         for api in dict.fromkeys(count.api for count in counts):
             requests.add_metric([api], sum(count.requests for count in counts if count.api == api))
             seconds.add_metric([api], sum(count.seconds for count in counts if count.api == api))
@@ -67,7 +67,7 @@ class BrokerCollector:
 
 
 class MetricsServer:
-    """Serves the metrics over HTTP, on a thread of its own."""
+    """Serves the metrics over HTTP, on its own thread."""
 
     def __init__(self, collector: BrokerCollector, address: Endpoint) -> None:
         try:

@@ -12,7 +12,7 @@ from octavo.format.messages.schema import Row
 
 
 class CoordinatorReply:
-    """Pass it to the coordinator as the callback, then return `answer`: the row if it is there, or this as `Waiting`.
+    """Pass it to the coordinator as the callback, then return `answer`: the row if it has come, otherwise a `Waiting`.
 
     `convert` turns the coordinator's row into the row that is sent.
     """
@@ -26,7 +26,7 @@ class CoordinatorReply:
         self._is_cancelled = False
 
     def __call__(self, row: Row) -> None:
-        """Take the answer; called once, on any thread."""
+        """Receive the answer; called once, on any thread."""
         if threading.get_ident() != self._thread:
             with suppress(RuntimeError):  # the broker was closed in the meantime
                 self._loop.call_soon_threadsafe(self._take, row)

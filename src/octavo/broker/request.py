@@ -11,7 +11,7 @@ from octavo.format.messages.schema import Row
 
 
 class Request(NamedTuple):
-    """A decoded request. Its records are views into the connection's buffer, which its handler consumes."""
+    """A decoded request. Its bytes are views into the connection's buffer, valid only until the handler returns."""
 
     version: int
     client_id: str
@@ -27,7 +27,7 @@ class Waiting(Protocol):
     """An answer that comes later; until then the connection handles no other request."""
 
     def start(self, answer: Callable[[Row], None]) -> None:
-        """Call `answer` once, on the loop; perhaps immediately."""
+        """Call `answer` once, on the loop's thread; perhaps immediately."""
 
     def cancel(self) -> None:
         """Answer nothing, because the connection is gone."""
@@ -47,4 +47,4 @@ Answer = Row | Waiting | Later | NoAnswer
 
 
 class CloseConnection(Exception):
-    """The connection has to be closed, because Kafka would not answer what the client sent."""
+    """The connection has to be closed, because the client's request gets no answer."""

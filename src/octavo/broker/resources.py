@@ -70,7 +70,7 @@ def shown_topic_configs(overrides: Mapping[str, Given], context: Context) -> Ite
 
 
 def group_configs(group_id: str, context: Context) -> Iterator[Row]:
-    """A group's configs. The defaults are the values of broker configs, or fixed where there is no such config."""
+    """A group's configs. Their defaults are the values of broker configs, or fixed if no broker config applies."""
     own = context.groups.configs.values.get(group_id, {})
     for name, key in GROUP_CONFIGS.items():
         default = key.synonyms[0].name if key.synonyms else name

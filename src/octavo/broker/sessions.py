@@ -65,7 +65,7 @@ class FetchSession:
                 partitions.pop((topic[name], partition), None)
 
     def serve_later(self, key: PartitionKey) -> None:
-        """Move a partition back, so that others are served first the next time."""
+        """Move a partition to the end, so that the others are served first the next time."""
         self.partitions[key] = self.partitions.pop(key)
 
 

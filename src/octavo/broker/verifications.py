@@ -1,4 +1,4 @@
-"""Remembers the first batches of transactions: one that was refused must not be overtaken by the next."""
+"""Remembers the first batches of transactions: the next batch must not overtake one that was refused."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ _TOGETHER_BYTES = 64 << 10  # answers are sent together up to this size
 class Connection(asyncio.BufferedProtocol):
     """Lives on the loop's thread. Requests are handled one after the other, in the order in which they came.
 
-    Small answers to requests that came together are sent together. A client that does not take its answers is not read
-    from: what it sends waits in its own socket, and nothing more is handled for it.
+    Small answers to requests that came together are sent together. A client that does not read its answers is not read
+    from: what it sends waits in its socket, and none of its further requests is handled.
     """
 
     def __init__(self, dispatcher: Dispatcher, limits: ConnectionLimits, door: Door, shared: SharedBuffer) -> None:
@@ -133,7 +133,7 @@ class Connection(asyncio.BufferedProtocol):
             self._send_answers()
             self._inbox.settle()
             if self._transport.is_closing():
-                return  # what follows a rejected login is not looked at
+                return  # what follows a rejected login is ignored
             if self._is_muted:
                 self._set_reading(False)
             elif self._is_busy:  # while a request waits, only reading shows that its client has gone
@@ -152,7 +152,7 @@ class Connection(asyncio.BufferedProtocol):
         if isinstance(answer, list):
             self._answers += answer
             self._answer_bytes += response_size(answer)
-            if self.peer.login is not None:  # which may have succeeded or failed just now
+            if self.peer.login is not None:  # the login may just have succeeded or failed
                 self._inbox.limit = self._frame_limit()
             if self._answer_bytes > _TOGETHER_BYTES or self.peer.is_rejected:
                 self._send_answers()

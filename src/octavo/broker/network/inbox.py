@@ -33,8 +33,8 @@ class Inbox:
     """A frame is a view into a buffer, valid until its connection returns to the loop.
 
     Frames are received in the shared buffer; `settle` copies what is left there before another connection receives.
-    Large frames get a buffer of their own, which grows with what has arrived, not with what a length claims: a client
-    that announces a large frame but sends nothing takes no memory.
+    A large frame gets its own buffer, which grows with what has arrived, not with what a length claims: a client that
+    announces a large frame but sends nothing uses no memory.
     """
 
     def __init__(self, limit: FrameLimit, shared: SharedBuffer) -> None:
@@ -59,14 +59,14 @@ class Inbox:
         return self._view[self._end :]
 
     def received(self, count: int) -> None:
-        """Take `count` bytes that have arrived in the memory from `room`."""
+        """Note that `count` bytes have arrived in the memory from `room`."""
         if self._is_shared:
             self._view, self._start, self._end = self._shared, 0, self._end - self._start + count
         else:
             self._end += count
 
     def settle(self) -> None:
-        """Move what is left out of the shared buffer."""
+        """Move the remaining bytes out of the shared buffer."""
         if self._view is not self._shared:
             return
         held = self._end - self._start

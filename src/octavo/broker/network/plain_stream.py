@@ -41,7 +41,7 @@ class PlainStream:
         self.set_reading(True)
 
     def set_reading(self, wanted: bool) -> None:
-        """Read from now on, or do not; nothing that arrives in the meantime is lost."""
+        """Start or stop reading; what arrives while nothing is read is not lost."""
         self._is_reading = wanted
         if wanted and not self._is_watched:
             self._is_watched = True
@@ -95,7 +95,7 @@ class PlainStream:
         self._socket.setsockopt(socket.IPPROTO_TCP, _CORK, wanted)
 
     def _send_some(self, part: Part) -> bool:
-        """Send as much of the first part as the socket takes; returns whether that was all of it."""
+        """Send as much of the first part as the socket accepts; returns whether that was all of it."""
         if isinstance(part, bytes):
             self._sent += self._socket.send(memoryview(part)[self._sent :] if self._sent else part)
             size = len(part)

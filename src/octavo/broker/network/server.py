@@ -1,4 +1,4 @@
-"""The listener on a loop: accepts connections, closes idle ones, stops."""
+"""Listens on the broker's addresses: accepts connections, and closes idle ones."""
 
 from __future__ import annotations
 

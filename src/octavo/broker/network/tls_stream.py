@@ -25,7 +25,7 @@ class TlsStream:
         transport.set_write_buffer_limits(high=_PIECE_BYTES, low=0)
 
     def set_reading(self, wanted: bool) -> None:
-        """Read from now on, or do not; nothing that arrives in the meantime is lost."""
+        """Start or stop reading; what arrives while nothing is read is not lost."""
         if wanted is self._transport.is_reading() or self._transport.is_closing():
             return
         if wanted:

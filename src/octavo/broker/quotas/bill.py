@@ -36,7 +36,7 @@ class Bill:
         self._throttle_ms = max(self._throttle_ms, self._limiter.worked(self._request, seconds))
 
     def pay(self, row: Row | None = None, size: int = 0) -> Row | None:
-        """Mute the connection of a client over its quota, and say so in the answer that it gets instead of `row`."""
+        """If the client is over its quota, mute its connection, and return the answer to send instead of `row`."""
         if self._api is FETCH:
             self._throttle_ms = self._limiter.fetched(self._request, size, self._throttle_ms)
         if not self._throttle_ms:

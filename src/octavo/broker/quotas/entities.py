@@ -15,7 +15,7 @@ PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE = (
     "consumer_byte_rate",
     "request_percentage",
 )
-_OF_CLIENTS = {  # the largest value of a whole number; None allows any number
+_OF_CLIENTS = {  # the largest value, which must be whole; None allows any number
     PRODUCER_BYTE_RATE: INT64_MAX,
     CONSUMER_BYTE_RATE: INT64_MAX,
     REQUEST_PERCENTAGE: None,
@@ -25,7 +25,7 @@ _OF_ADDRESSES = {"connection_creation_rate": INT32_MAX}
 _ALMOST_WHOLE = 1e-6
 
 Entity = tuple[tuple[str, str | None], ...]
-"""Types and names, in order of type; a name of None stands for all names without a quota of their own."""
+"""Types and names, in order of type; a name of None stands for all names without their own quota."""
 Quotas = dict[Entity, dict[str, float]]
 """The quotas by entity, then by key."""
 
@@ -35,7 +35,7 @@ def entity_of(names: Mapping[str, str | None]) -> Entity:
 
 
 def check_entity(entity: Entity) -> Mapping[str, int | None]:
-    """The keys that an entity may have; raises RequestError for an impossible one."""
+    """The quota keys that an entity may have; raises RequestError if the entity is invalid."""
     for kind, name in entity:
         if kind not in (USER, CLIENT_ID, IP):
             raise RequestError(ErrorCode.INVALID_REQUEST, f"Unhandled client quota entity type: {kind}")
@@ -54,7 +54,7 @@ def check_entity(entity: Entity) -> Mapping[str, int | None]:
 
 
 def check_value(keys: Mapping[str, int | None], key: str, value: float) -> None:
-    """Raise RequestError for a key that is not among these, or a value that it cannot have."""
+    """Raise RequestError unless the key is among `keys` and may have the value."""
     if key not in keys:
         raise RequestError(ErrorCode.INVALID_REQUEST, f"Invalid configuration key {key}")
     if not value > 0:  # nor may it be NaN

@@ -37,7 +37,7 @@ class _Limit(NamedTuple):
 
 
 class QuotaLimiter:
-    """Lives on the loop's thread. `quotas` returns those in force, which it replaces and never modifies."""
+    """Lives on the loop's thread. `quotas` returns the quotas in force, which are replaced, never modified."""
 
     def __init__(self, quotas: Callable[[], Quotas], clock: Clock, windows: Windows) -> None:
         self._quotas = quotas
@@ -58,12 +58,12 @@ class QuotaLimiter:
         return throttle_ms
 
     def most_fetched(self, request: Request) -> int | None:
-        """How many bytes a fetch may return without exceeding the quota of all windows; None if there is no quota."""
+        """How many bytes a fetch may return without exceeding the quota of all whole windows; None without a quota."""
         limit = self._limit(CONSUMER_BYTE_RATE, request)
         return None if limit is None else int(limit.value * (self._windows.number - 1) * self._windows.seconds)
 
     def worked(self, request: Request, seconds: float) -> int:
-        """Like `produced`, for the time that a request took; Kafka throttles it for one window at most."""
+        """Like `produced`, for the time that a request took; as in Kafka, it is throttled for at most one window."""
         return min(self._add(REQUEST_PERCENTAGE, request, seconds * 100), self._windows.seconds * 1000)
 
     def _add(self, key: str, request: Request, value: float) -> int:
@@ -88,7 +88,7 @@ class QuotaLimiter:
 
 
 def _levels(user: str, client_id: str) -> Iterator[tuple[Entity, Entity]]:
-    """The entities whose quota may apply to a client, each with the one that shares it; the first quota applies."""
+    """The entities whose quota may apply to a client, each with the entity that shares it; the first quota applies."""
     both = entity_of({USER: user, CLIENT_ID: client_id})
     for known in (user, None):
         yield entity_of({USER: known, CLIENT_ID: client_id}), both

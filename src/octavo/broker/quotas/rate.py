@@ -31,7 +31,7 @@ class Rate:
             self._windows.popleft()
         total = sum(window[2] for window in self._windows)
         elapsed_ms = now_ms - (self._windows[0][0] if self._windows else now_ms)
-        # Measured over less time than all whole windows, a client's first large request would stop it.
+        # If the rate were measured over less time than all whole windows, a first large request would stop the client.
         missing = self._samples - 1 - elapsed_ms // self._window_ms
         elapsed_ms = max(elapsed_ms + max(missing, 0) * self._window_ms, self._window_ms)
         rate = total * 1000 / elapsed_ms

@@ -1,4 +1,4 @@
-"""Octavo's own file of quotas in each log directory, and those in a Kafka cluster's metadata."""
+"""The quotas in Octavo's own file in each log directory, and in a Kafka cluster's metadata."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.storage.log_manager import LogManager
 if TYPE_CHECKING:
     from octavo.format.messages.records import MetadataRecord
 
-_QUOTA = 14  # the type of metadata records
+_QUOTA = 14  # the type of the metadata record
 
 
 class QuotaStore(SharedValues[Quotas]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-CLUSTER_NAME = "kafka-cluster"  # the one resource of type CLUSTER
+CLUSTER_NAME = "kafka-cluster"  # the only resource of type CLUSTER
 ANY_NAME = "*"
 
 

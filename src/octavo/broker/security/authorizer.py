@@ -8,7 +8,7 @@ from octavo.broker.security.acls import ANY_NAME, CLUSTER_NAME, Acl, Operation, 
 from octavo.broker.security.principals import ANYBODY, Client
 from octavo.broker.security.store import SecurityStore
 
-# The operations whose ALLOW implies this one. A DENY implies nothing.
+# For each operation, those whose ALLOW implies it. A DENY implies nothing.
 _IMPLIED_BY = {
     Operation.DESCRIBE: {Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER},
     Operation.DESCRIBE_CONFIGS: {Operation.ALTER_CONFIGS},
@@ -39,7 +39,7 @@ class Authorizer:
         self._allow_if_no_acl = allow_if_no_acl
 
     def allows(self, client: Client, operation: Operation, resource_type: ResourceType, name: str) -> bool:
-        """Whether a client may do this to the resource: a DENY wins over every ALLOW."""
+        """Whether a client may perform the operation on the resource: a DENY wins over every ALLOW."""
         if not self.enabled or client.principal in self._super_users:
             return True
         covering = [acl for acl in self._security.values.acls if acl.covers(resource_type, name)]
@@ -57,7 +57,7 @@ class Authorizer:
         return self.allows(client, operation, ResourceType.CLUSTER, CLUSTER_NAME)
 
     def allows_some(self, client: Client, operation: Operation, resource_type: ResourceType) -> bool:
-        """Whether there can be a resource of this type to which the client may do this."""
+        """Whether there can be a resource of this type on which the client may perform the operation."""
         if self.allows(client, operation, resource_type, "hardcode"):  # the unlikely name that Kafka tries too
             return True
         about = [

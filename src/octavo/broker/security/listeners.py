@@ -22,7 +22,7 @@ _OF_ONE = frozenset(name for name in BROKER_CONFIGS if name.startswith(("ssl.", 
 
 
 class Endpoint(NamedTuple):
-    """The address under which clients of a listener reach the broker."""
+    """The host and port of a listener, as bound or as advertised to clients."""
 
     host: str
     port: int
@@ -124,7 +124,7 @@ def _own_configs(listener: str, properties: Mapping[str, Given]) -> dict[str, Gi
     own = {name.removeprefix(prefix): value for name, value in properties.items() if name.startswith(prefix)}
     for name in own:
         if name not in _OF_ONE and _JAAS.fullmatch(name) is None:
-            raise ConfigError(f"{prefix}{name} is not supported: only ssl.* and sasl.* configs can be a listener's own")
+            raise ConfigError(f"{prefix}{name} is not supported: only ssl.* and sasl.* configs can be set per listener")
     return {name: value for name, value in own.items() if name in _OF_ONE}
 
 
@@ -149,7 +149,7 @@ def _check_mechanisms(listener: Listener) -> None:
 
 
 def check_exposure(listeners: Iterable[Listener], *, allow_remote: bool) -> None:
-    """Refuse listeners that let anybody in from other machines, unless that is wanted."""
+    """Refuse listeners that anybody on another machine can use, unless `allow_remote`."""
     for listener in listeners:
         if not allow_remote and not listener.is_local and not listener.is_authenticated:
             problem = f"{listener.address} can be reached from other machines without a login"

@@ -14,7 +14,7 @@ MECHANISMS = (PLAIN, *SCRAM)
 
 
 class LoginFailed(Exception):
-    """The sentence is for the client, and does not say whether the user exists."""
+    """The message is for the client, and does not say whether the user exists."""
 
 
 class Exchange(Protocol):

@@ -20,7 +20,7 @@ _FINAL = re.compile(rb"(c=([A-Za-z0-9+/=]*),r=([\x21-\x2b\x2d-\x7e]+)(?:,.*)?),p
 
 
 class ScramError(Exception):
-    """The exchange failed; the reason is for the log, never for the client."""
+    """The exchange failed; the client is never sent the reason."""
 
 
 class ScramMechanism(IntEnum):
@@ -65,8 +65,8 @@ class ScramCredential(NamedTuple):
 
 
 class ScramExchange:
-    """Takes two messages from the client. For an unknown user it continues with a made-up credential, and fails at the
-    end."""
+    """Answers two messages from the client. For an unknown user it continues with a made-up credential, and fails at
+    the end."""
 
     def __init__(self, mechanism: ScramMechanism, credentials: dict[str, ScramCredential]) -> None:
         self._mechanism = mechanism
@@ -75,7 +75,7 @@ class ScramExchange:
         self.user: str | None = None  # set once the client has proved the password
 
     def step(self, token: bytes) -> bytes:
-        """The answer to a client's message; raises ScramError if that is invalid, or does not prove the password."""
+        """The answer to a client's message; raises ScramError if it is invalid, or does not prove the password."""
         return self._begin(token) if self._first is None else self._finish(token)
 
     def _begin(self, token: bytes) -> bytes:
@@ -122,7 +122,7 @@ class ScramExchange:
 
 
 def _made_up(mechanism: ScramMechanism, name: bytes) -> ScramCredential:
-    """A credential for a user that does not exist. A name always gets the same salt, so that nobody sees the
-    difference."""
+    """A credential for a user that does not exist. A name always gets the same salt, so that nobody can tell that it
+    does not exist."""
     salt = mechanism.hmac(_SECRET, name)[:_SALT_BYTES]
     return ScramCredential.of_salted(mechanism, _SECRET, salt, MIN_ITERATIONS)

@@ -1,4 +1,4 @@
-"""Octavo's own file of ACLs and SCRAM users in a log directory's root, and those in a Kafka cluster's metadata."""
+"""The ACLs and SCRAM users in Octavo's own file in each log directory, and in a Kafka cluster's metadata."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UserCredentials = dict[ScramMechanism, dict[str, ScramCredential]]
 
 
 class Security(NamedTuple):
-    """Replaced, never modified."""
+    """The ACLs and SCRAM users; replaced, never modified."""
 
     acls: frozenset[Acl]
     users: UserCredentials
@@ -44,7 +44,7 @@ class SecurityStore(SharedValues[Security]):
         self.change(lambda security: security._replace(acls=change(security.acls)))
 
     def change_users(self, change: Callable[[UserCredentials], None]) -> None:
-        """Let `change` alter a copy of the users, then make it effective."""
+        """Apply `change` to a copy of the users, then put the copy into force."""
 
         def changed(security: Security) -> Security:
             users = {mechanism: dict(known) for mechanism, known in security.users.items()}

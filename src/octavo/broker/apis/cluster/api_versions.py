@@ -12,7 +12,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 _SOFTWARE_FROM_VERSION = 3
 _ZERO_FROM_VERSION = 4  # older clients fail on features whose lowest level is 0
-# The levels that 4.3.1 supports. A new cluster has the highest: producers then use the second version of transactions.
+# The levels of Kafka 4.3.1. A new cluster has the highest: producers then use the second version of transactions.
 _FEATURES = {"metadata.version": (7, 30), "group.version": (0, 1), "transaction.version": (0, 2)}
 _FINALIZED = [
     {"name": name, "maxVersionLevel": highest, "minVersionLevel": highest} for name, (_, highest) in _FEATURES.items()

@@ -43,7 +43,7 @@ class _Read(NamedTuple):
     row: Row
     size: int
     marks: tuple[int, int] | None  # high watermark and log start offset
-    is_urgent: bool  # waiting longer would not help: an error, or the end of an older segment
+    is_urgent: bool  # no reason to wait: an error, a diverging epoch, or records of an older segment
     is_news: bool  # an incremental answer has to include it, even if the client knows the marks
 
 
@@ -129,7 +129,7 @@ class _Fetch:
         return _Read(row, records.size, marks, is_in_older_segment, is_news=True)
 
     def answer(self) -> Row:
-        """The response with what the last look found. An incremental one leaves out partitions without news."""
+        """The response with what the last look found. An incremental response leaves out partitions without news."""
         session = self._session
         name = "topicId" if session.is_by_id else "topic"
         topics: dict[bytes | str, Row] = {}
@@ -148,7 +148,7 @@ class _Fetch:
 
 
 class _FetchWait:
-    """A long poll: answered when there is enough data, at the latest after max_wait_ms."""
+    """A long poll: answered when there is enough data, or after max_wait_ms."""
 
     def __init__(self, fetch: _Fetch, loop: asyncio.AbstractEventLoop, max_wait_ms: int) -> None:
         self._fetch = fetch

@@ -57,7 +57,7 @@ def handle(request: Request, context: Context) -> Answer:
     if body["acks"] != 0:
         return {"responses": topics}
     if any(row.get("errorCode") for topic in topics for row in topic["partitionResponses"]):
-        raise CloseConnection("a produce request without an answer failed")  # the only way to tell the client
+        raise CloseConnection("a produce request with acks=0 failed")  # the only way to tell the client
     return NoAnswer()
 
 

@@ -17,7 +17,7 @@ def check_enabled(context: Context) -> None:
 
 
 def refusal(request: Request, context: Context) -> Row | None:
-    """What a client that may not change ACLs is told about each of those it names; None if it may."""
+    """The error to return for each ACL in the request if the client may not change ACLs; None if it may."""
     try:
         context.check_cluster(request.client, Operation.ALTER)
         check_enabled(context)

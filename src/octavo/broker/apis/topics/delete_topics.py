@@ -51,7 +51,7 @@ def _delete(request: Request, context: Context, wanted: list[Row]) -> list[Row]:
 
 
 def _failures(context: Context, names: list[str]) -> dict[str, Row]:
-    """Delete topics; returns the error of each one that stays."""
+    """Delete topics; returns an error for each one that could not be deleted."""
     try:
         if names:
             context.logs.delete_topics(names)
