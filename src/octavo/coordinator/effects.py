@@ -1,4 +1,4 @@
-"""What goes into the coordinators' state machines, the time, and what comes out: records, replies and timers.
+"""The time, which goes into the coordinators' state machines, and what comes out: records, replies and timers.
 
 A machine is a function (state, event, now) → (state, effects) without side effects. Its coordinator first writes the
 records; if that fails, it keeps the old state and tells the caller why. Then it adopts the new state, sets the timers

@@ -32,7 +32,7 @@ class FetchOptions(NamedTuple):
 
 
 class FetchedRecords(NamedTuple):
-    """Records, decoded on demand, and the position after them, which also skips what is not shown."""
+    """Records, decoded on demand, and the next position, which is also after records that are not shown."""
 
     records: Iterator[ConsumerRecord]
     next_position: int

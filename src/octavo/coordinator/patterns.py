@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 _ESCAPES = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
-_ANY_BYTE = r"\C"  # which RE2 knows, but not RE2/J
+_ANY_BYTE = r"\C"  # RE2 knows it, but Kafka's RE2/J does not
 
 
 class BadPatternError(ValueError):
@@ -35,7 +35,7 @@ def matching(names: Sequence[str], pattern: str) -> list[str]:
         except pa.ArrowInvalid as error:
             raise BadPatternError(str(error).removeprefix("Invalid regular expression: ")) from None
 
-    matches(pattern)  # alone: brackets around it could complete what is incomplete
+    matches(pattern)  # alone first: brackets around an incomplete pattern could complete it
     try:
         found = matches(rf"\A(?:{pattern})\z")
     except BadPatternError:  # what follows an open \Q is literal

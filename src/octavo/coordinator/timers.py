@@ -22,7 +22,7 @@ class Timers:
         self._name = name
         self._check = check
         self._deadlines: dict[Hashable, int] = {}
-        # One entry for each timer, never later than its deadline; entries of cancelled timers are dropped on the way.
+        # One entry for each timer, never later than its deadline; those of cancelled timers are dropped when due.
         self._heap: list[tuple[int, int, Hashable]] = []
         self._entries: dict[Hashable, int] = {}
         self._numbers = itertools.count()
@@ -47,7 +47,7 @@ class Timers:
         return bool(self._heap) and self._heap[0][0] <= self._clock.monotonic_ms()
 
     def next_due(self) -> Hashable | None:
-        """Take the first timer that is due; None if there is none, and then the next check is scheduled."""
+        """Remove and return the first timer that is due; if there is none, schedule the next check and return None."""
         now_ms = self._clock.monotonic_ms()
         self._task = None
         while self._heap and self._heap[0][0] <= now_ms:

@@ -29,7 +29,7 @@ class Asked(NamedTuple):
         return _has(self.body, wanted)
 
     def names_topic(self, topic: str) -> bool:
-        """Whether the request is about a topic, named by name, by id, or by the session that a fetch continues."""
+        """Whether the request is about a topic: by name, by id, or through the session that a fetch continues."""
         known = self.context.catalog.topics.get(topic)
         wanted = (topic,) if known is None else (topic, known.topic_id)
         if self.api is FETCH:

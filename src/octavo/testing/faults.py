@@ -42,7 +42,7 @@ class RequestFault:
         self._times = self.hits
 
     def try_hit(self, asked: Asked) -> bool:
-        """Whether it hits this request; called on the loop's thread only."""
+        """Hit this request if it matches; returns whether it did. Called on the loop's thread only."""
         if self.is_over or not self._matches(asked):
             return False
         self.hits += 1
@@ -65,8 +65,9 @@ class Faults:
         with kafka.faults.delay("Metadata", seconds=2, times=None): ...
 
     Requests are named as in Kafka's protocol, errors as in Kafka's `Errors`. A fault hits the next request, or the next
-    `times` requests, or all (None) until it ends; with `topic`, `group` or `client_id` only those that name it. Each
-    method returns the `RequestFault`, which counts its hits. The oldest fault that matches a request hits it.
+    `times` requests, or all (None) until it ends; with `topic`, `group` or `client_id` only those that name the topic
+    or group, or come from the client. Each method returns the `RequestFault`, which counts its hits. The oldest fault
+    that matches a request hits it.
     """
 
     def __init__(self, logs: LogDir) -> None:
@@ -77,7 +78,7 @@ class Faults:
         self, api: str, error: str | int, *, topic: str | None = None, group: str | None = None,
         client_id: str | None = None, times: int | None = 1,
     ) -> RequestFault:  # fmt: skip
-        """Answer with an error, and do nothing. Everything that the request names fails, not only the topic."""
+        """Answer with an error, without handling the request. All that the request names fails, not only the topic."""
         code = code_of(error)
         name = next(name for name, number in CODES.items() if number == code)
         return self._add(Fail(code, name), api, topic, group, client_id, times)
@@ -86,7 +87,7 @@ class Faults:
         self, api: str, *, topic: str | None = None, group: str | None = None,
         client_id: str | None = None, times: int | None = 1,
     ) -> RequestFault:  # fmt: skip
-        """Close the connection, and do nothing: the request is lost."""
+        """Close the connection, without handling the request: the request is lost."""
         return self._add(Drop(), api, topic, group, client_id, times)
 
     def lose_answer(

@@ -39,7 +39,7 @@ class Journal:
         return list(self._entries)
 
     def last(self, count: int) -> str:
-        """The last requests as text; equal ones in a row become one line with their number."""
+        """The last requests as text; equal requests in a row become one line with their count."""
         lines: list[tuple[str, int]] = []
         for entry in self.entries[-count:]:
             if lines and lines[-1][0] == str(entry):

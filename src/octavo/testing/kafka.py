@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Kafka(AsyncClosing):
-    """A Kafka broker on a free port of this machine, with a log directory of its own, until it is closed.
+    """A Kafka broker on a free port of this machine, with its own log directory, until it is closed.
 
         with Kafka() as kafka:
             producer = confluent_kafka.Producer({"bootstrap.servers": kafka.bootstrap_servers})
@@ -36,7 +36,7 @@ class Kafka(AsyncClosing):
     Args:
         configs: broker configs by Kafka's names.
         start_from: a log directory, or a partition's folder: the broker begins with a copy of it.
-        path: where to create and keep the log directory; by default a temporary one, which is removed at the close.
+        path: where to create and keep the log directory; by default a temporary one, which `close` removes.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Kafka(AsyncClosing):
         path: str | Path | None = None,
     ) -> None:
         self._configs = dict(configs or {})
-        self.is_temporary = path is None  # whether the log directory is removed at the close
+        self.is_temporary = path is None  # whether `close` removes the log directory
         self._base = Path(tempfile.mkdtemp(prefix="octavo-")) if path is None else Path(path)
         self._numbers = itertools.count(1)
         self._is_closed = False
@@ -89,9 +89,11 @@ class Kafka(AsyncClosing):
         return self._slate.broker.journal.entries
 
     def topic(self, name: str | None = None, partitions: int = 1, **configs: Given) -> str:
-        """Create a topic and return its name, by default a new one. Configs have underscores for dots.
+        """Create a topic and return its name, by default a new one.
 
-        orders = kafka.topic(partitions=3, cleanup_policy="compact")
+            orders = kafka.topic(partitions=3, cleanup_policy="compact")
+
+        The names of configs have underscores for dots.
         """
         name = name or f"topic-{next(self._numbers)}"
         self.logs.create_topic(name, partitions, {key.replace("_", "."): value for key, value in configs.items()})
@@ -110,7 +112,7 @@ class Kafka(AsyncClosing):
 
             kafka.produce("orders", "a coffee", "a tea", key="table 5")
 
-        It does not use the network, and no fault hits it. `kafka.logs.producer()` can do more, such as transactions.
+        This does not use the network, so no fault hits it. `kafka.logs.producer()` can do more, such as transactions.
         """
         if topic not in self.logs.topics:
             self.logs.create_topic(topic)
@@ -149,14 +151,14 @@ class Kafka(AsyncClosing):
         return described_groups(list(self.logs.paths))
 
     def disconnect(self) -> None:
-        """Close all connections, like a network that fails; clients can connect again at once."""
+        """Close all connections, as if the network had failed; clients can connect again at once."""
         self._slate.broker.disconnect()
 
     def reset(self, start_from: str | Path | None = None) -> None:
-        """Begin again at the same address: no topics, groups, transactions or faults, and the machine's time.
+        """Begin again at the same address, at the machine's time, without topics, groups, transactions or faults.
 
-        With `start_from` it continues with a copy of a log directory, or of a partition's folder. All connections are
-        closed; a client that is still running connects again.
+        With `start_from` the broker begins with a copy of a log directory, or of a partition's folder. All connections
+        are closed; a client that is still running connects again.
         """
         port = self._slate.broker.address.port
         self._close_slate(discard=True)

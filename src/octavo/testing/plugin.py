@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Scope = Literal["session", "package", "module", "class", "function"]
 _MARKER = (
-    "kafka(start_from=None, configs=None): what the fixture `kafka` begins with: a copy of a log directory, configs"
+    "kafka(start_from=None, configs=None): begin the fixture `kafka` with a copy of a log directory, or with configs"
 )
 _SHOWN_REQUESTS = 30
 

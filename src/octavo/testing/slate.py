@@ -30,7 +30,7 @@ KEEP_ALL = {"log.retention.ms": -1}
 
 
 class Slate:
-    """A new one starts about as fast as an old one could be emptied, and keeps nothing of the old one."""
+    """Starting a new slate takes about as long as emptying the old one would, and leaves nothing of it."""
 
     def __init__(self, path: Path, configs: Mapping[str, Given], start_from: Path | None, port: int = 0) -> None:
         if start_from is not None:
@@ -52,7 +52,7 @@ class Slate:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a log directory to a new path; a partition's folder (`orders-0`) becomes a directory with nothing else."""
+    """Copy a log directory to a new path; a partition's folder (`orders-0`) is copied into a new log directory."""
     if not source.is_dir():
         raise ScanError(f"{source}: no such directory; give a log directory, or a partition's folder")
     is_partition = _is_partition(source)

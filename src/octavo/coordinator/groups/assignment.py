@@ -1,4 +1,4 @@
-"""The types of what assignors take and return."""
+"""The types of assignors' arguments and results."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Kafka's assignors: how the members of a group share the partitions of their topics.
 
-Members are served in the order in which they are given.
+The range and roundrobin assignors serve members in the order in which they are given.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def expired(
     """The partitions whose offsets have been kept long enough.
 
     Offsets of a group with members are kept, unless nobody subscribes to their topic any more. The time runs from the
-    moment the group became empty or, if it never had members or still has some, from the commit.
+    commit, or from the moment when a classic group that had members became empty.
     """
     since_ms = NO_TIMESTAMP if isinstance(group, ConsumerGroup) else _unused_since(group)
     if since_ms is None:

@@ -18,7 +18,7 @@ from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.system.clock import Clock
 
-NO_RETENTION = -1  # a commit that does not say how long to keep it
+NO_RETENTION = -1  # the commit does not say how long to keep its offsets
 NewOffsets = Mapping[TopicPartition, OffsetAndMetadata]
 TopicIds = Mapping[str, bytes | None]
 Renew = Callable[[str, Hashable, int], None]

@@ -13,7 +13,7 @@ from octavo.errors import ConfigError
 
 
 class _Limits(NamedTuple):
-    """Both are inclusive."""
+    """The lowest and the highest value that is allowed."""
 
     low: int
     high: int
@@ -35,7 +35,7 @@ _OF_OTHERS = {
 
 
 def check(own: Mapping[str, str], broker: BrokerConfig) -> None:
-    """Raise ConfigError for a name that groups do not have, or a value that the broker does not allow them."""
+    """Raise ConfigError for a name that is not a group config, or a value that the broker does not allow."""
     limits = {**_OF_OTHERS, **_of_consumers(broker)}
     for name, given in own.items():
         if name not in GROUP_CONFIGS:
@@ -52,7 +52,7 @@ def check(own: Mapping[str, str], broker: BrokerConfig) -> None:
 def of_group(own: Mapping[str, str], broker: BrokerConfig) -> BrokerConfig:
     """The broker's configs as they apply to a group.
 
-    Like Kafka, moves a value into the range that the broker allows, if that has changed since the value was set.
+    As in Kafka, a value outside the range that the broker allows now is moved into it.
     """
     values: dict[str, Any] = {}
     for name, (low, high) in _of_consumers(broker).items():

@@ -1,4 +1,4 @@
-"""The configs of single groups: Octavo's own file of them, or those in a Kafka cluster's metadata."""
+"""The configs of individual groups, in Octavo's own file or in a Kafka cluster's metadata."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _MINUTE_MS = 60_000
 class GroupCoordinator:
     """Groups and their offsets, in parts: `members` serves members that use the classic protocol, `consumers` those
     that use the consumer protocol, and `local` the members in this process; `offsets` has commits and fetches,
-    `configs` what was set for single groups, `admin` the rest.
+    `configs` what was set for individual groups, `admin` the rest.
 
     Thread-safe. All of them share one lock, and the state that is rebuilt from `__consumer_offsets`.
     """

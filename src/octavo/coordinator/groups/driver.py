@@ -56,7 +56,7 @@ class GroupDriver:
         return self._topics.current
 
     def view(self, group_id: str, now: Moment) -> View:
-        """What a consumer group sees."""
+        """What a consumer group depends on at this moment."""
         return View(now, self.topics, self._configs.broker_config(group_id))
 
     def run(self, group_id: str, machine: Machine, answer: OnAnswer, *, create: bool = False) -> None:
@@ -65,13 +65,13 @@ class GroupDriver:
             with self._store.using(group_id, create=create) as partition:
                 replies = self._handle(partition, group_id, machine)
         except (OctavoError, OSError) as error:
-            _log.error("group %s: %s", group_id, error)
+            _log.error("a request about group %s failed: %s", group_id, error)
             answer({"errorCode": failure_code(error)})
             return
         _send(replies)
 
     def set_timer(self, group_id: str, timer: Hashable, delay_ms: int) -> None:
-        """Set a timer of a group, or move it. The store's lock is held."""
+        """Set a timer of a group, or move it. The caller holds the store's lock."""
         self._timers.set((group_id, timer), self._clock.monotonic_ms() + delay_ms)
 
     def _handle(self, partition: GroupPartition, group_id: str, machine: Machine) -> list[Reply]:
@@ -125,7 +125,7 @@ class GroupDriver:
                     with self._store.using(group_id) as partition:
                         replies += self._handle(partition, group_id, partial(self._expired, timer))
                 except (OctavoError, OSError) as error:
-                    _log.error("group %s: %s", group_id, error)
+                    _log.error("a timer of group %s failed, and will be tried again: %s", group_id, error)
                     self._timers.set(due, self._clock.monotonic_ms() + _RETRY_MS)
         _send(replies)
 

@@ -36,8 +36,8 @@ class Loads:
         return self._members[self._next_least - 1]
 
     def next_most(self, held: Mapping[str, Sequence[object]]) -> str | None:
-        """The next member to give up a partition, among those with partitions in `held`, which has what each can give
-        up; None if there is none."""
+        """The next member to give up a partition; None if there is none. `held` has the partitions that each member can
+        give up."""
         while not self.is_balanced:
             place = self._next_place()
             if place < 0:

@@ -15,7 +15,7 @@ from octavo.coordinator.groups.consumers import GroupConsumers
 from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition
 
-# Called with partitions before they are given back.
+# Called with partitions before they are given up.
 Revoke = Callable[[Set[TopicPartition]], None]
 
 
@@ -37,7 +37,7 @@ class LocalMembers:
 
     def new_member(self, config: LocalConfig) -> LocalMember:
         """Create a member; it joins with its first poll."""
-        # Ids sort in the order in which members joined, and assignors serve members in that order.
+        # Ids sort in the order in which members were created, and most assignors serve members in that order.
         return LocalMember(self._consumers, config, f"consumer-{next(self._numbers):06d}", self._complete)
 
     def leave_later(self, member: LocalMember) -> None:
@@ -80,7 +80,7 @@ class LocalMember:
         return Committer(self.member_id, None, LEFT if epoch is None else epoch)
 
     def poll(self, topics: frozenset[str], revoke: Revoke) -> frozenset[TopicPartition] | None:
-        """What the member has now; `revoke` is called first with what it has to give back. None if it was evicted."""
+        """The member's partitions now; `revoke` is called first with those to give up. None if it was evicted."""
         self._complete()
         seen, self._seen = self._seen, None
         if seen is not None and topics == self._topics and self._consumers.renew(seen, self.member_id):

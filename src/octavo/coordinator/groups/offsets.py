@@ -57,7 +57,7 @@ class StoredOffset(NamedTuple):
         return Write(OFFSET_COMMIT, _key(group_id, partition), row)
 
     def is_of(self, topic_id: bytes) -> bool:
-        """Whether it belongs to the topic with this id, as far as both ids are known."""
+        """Whether it belongs to the topic with this id; True if either id is unknown."""
         return NO_TOPIC_ID in (topic_id, self.topic_id) or topic_id == self.topic_id
 
 
@@ -104,7 +104,7 @@ class Offsets:
         self._pending.setdefault(producer_id, {}).setdefault(group_id, {})[partition] = committed
 
     def remove(self, group_id: str, partition: TopicPartition, record_offset: int) -> None:
-        """Forget what was committed before the tombstone at `record_offset`, even in transactions."""
+        """Forget what was committed before the tombstone at `record_offset`, even in open transactions."""
         for groups in (self._committed, *self._pending.values()):
             known = groups.get(group_id, {})
             if partition in known and known[partition].record_offset < record_offset:

@@ -24,7 +24,7 @@ from octavo.storage.partition_log import PartitionLog
 class GroupPartition:
     """Follows its log: what others append there, such as the markers of transactions, is read before each use.
 
-    Not thread-safe. While the topic does not exist there is no log, and the partition is empty.
+    Not thread-safe. While the topic does not exist there is no log to read.
     """
 
     def __init__(self, place: TopicPartition | None = None, log: PartitionLog | None = None) -> None:
@@ -32,7 +32,7 @@ class GroupPartition:
         self.log = log
         self.groups: dict[str, Group] = {}
         self.offsets = Offsets()
-        self.is_live = False  # if so, groups in memory are newer than their records
+        self.is_live = False  # if True, groups in memory are newer than their records
         self._position = 0 if log is None else log.log_start_offset
 
     def catch_up(self) -> None:
@@ -85,7 +85,7 @@ class GroupPartition:
             self._apply_group(kind, key, value)
 
     def _apply_group(self, kind: RecordType, key: Row, value: Row | None) -> None:
-        """Apply a record of a group. A tombstone removes only a group of its own kind: one that was converted stays."""
+        """Apply a record of a group. A tombstone removes only a group of its own kind: a converted group stays."""
         is_classic = kind is GROUP_METADATA
         group_id = key["group" if is_classic else "groupId"]
         known = self.groups.get(group_id)

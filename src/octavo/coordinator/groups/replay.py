@@ -23,7 +23,7 @@ _BYTES_AT_ONCE = 1 << 20
 
 
 class ReplayedRecord(NamedTuple):
-    """A record; it has a producer only in a transaction."""
+    """A record; `producer_id` is set only in a transaction."""
 
     offset: int
     key: bytes

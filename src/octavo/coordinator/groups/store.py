@@ -59,7 +59,7 @@ class GroupStore:
 
     @contextmanager
     def using_place(self, place: TopicPartition | None) -> Iterator[GroupPartition]:
-        """A partition, locked. It is read before the lock is taken, since that may take long.
+        """A partition, locked. It is read before the lock is taken, since reading may take long.
 
         If the topic was deleted, its groups are gone too: a new topic begins without them.
         """

@@ -1,4 +1,4 @@
-"""Members of a group that want different topics: who gets which partitions, in the order in which Kafka decides it."""
+"""Assigns partitions to members that want different topics, deciding in the same order as Kafka."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ def _assign_evenly(
     members: Sequence[str], partitions: Partitions, current: Current, hash_of: Callable[[str], int]
 ) -> Assignment:
     """If all members want the same topics, each keeps as much of what it has as its share allows, topic by topic, and
-    is filled up with what is left. Shares with one more go to members that need it to keep what they have, otherwise to
-    the last ones."""
+    is filled up with what is left. Shares that are larger by one go to members that need them to keep what they have,
+    otherwise to the last ones."""
     topics = in_map_order(partitions, hash_of)
     places = [TopicPartition(topic, number) for topic in topics for number in partitions[topic]]
     order = {place: number for number, place in enumerate(places)}

@@ -71,7 +71,8 @@ class TransactionCoordinator:
         return _answer(lambda: self.take_over(transactional_id, timeout_ms, expected))
 
     def take_over(self, transactional_id: str, timeout_ms: int, expected: Identity | None = None) -> ProducerAnswer:
-        """Begin to use an id. An open transaction is aborted first: call `complete`, then this again."""
+        """Begin to use an id. An open transaction is aborted first (CONCURRENT_TRANSACTIONS): call `complete`, then
+        this again."""
         if not transactional_id:
             return ProducerAnswer(ErrorCode.INVALID_REQUEST)
         if not 0 < timeout_ms <= self.longest_timeout_ms:
@@ -128,7 +129,7 @@ class TransactionCoordinator:
         return answer if version >= VERSION_2 else ProducerAnswer(answer.error)
 
     def complete(self, transactional_id: str) -> None:
-        """Write the markers of a decided transaction, and that it is complete. A failure is logged."""
+        """Write the markers of a decided transaction, then record that it is complete. A failure is logged."""
         with self.lock:
             self._ready(transactional_id)
 
@@ -183,7 +184,7 @@ class TransactionCoordinator:
                     self._takeovers.pop(known.transactional_id, None)
 
     def takeovers(self, transactional_id: str) -> int:
-        """How often another producer or a timeout has taken over the id; each time, the producer before was fenced."""
+        """How often a new producer or a timeout has taken over the id; each time, the previous producer was fenced."""
         return self._takeovers[transactional_id]
 
     def _ready(self, transactional_id: str) -> TransactionMetadata | None:
@@ -226,5 +227,5 @@ def _answer(call: Callable[[], ProducerAnswer]) -> ProducerAnswer:
 
 
 def _log_unfinished(known: TransactionMetadata, error: Exception) -> None:
-    problem = "the transaction of %s cannot be completed now, and will be tried again: %s"
+    problem = "the transaction of %s cannot be completed now; this will be tried again: %s"
     _log.error(problem, known.transactional_id, error)

@@ -25,7 +25,7 @@ from octavo.storage.append_origin import AppendOrigin
 from octavo.system.clock import Clock
 
 TRANSACTION_LOG = TRANSACTION_STATE_TYPES[0]
-# A broker without the feature transaction.version writes version 0, and cannot use fields that only later ones have.
+# A broker without the feature transaction.version writes version 0, and cannot use the fields of later versions.
 _WITHOUT_FEATURE = 0
 
 
@@ -115,7 +115,7 @@ def _metadata(transactional_id: str, row: Row) -> TransactionMetadata:
         last_update_ms=row["transactionLastUpdateTimestampMs"],
         previous_producer_id=row.get("previousProducerId", NO_PRODUCER_ID),
         next_producer_id=row.get("nextProducerId", NO_PRODUCER_ID),
-        # Records of version 0 do not state it. Logs accept markers of both versions under the rules of the first.
+        # Records of version 0 do not name the client's version. The rules of version 1 accept markers of both.
         version=row.get("clientTransactionVersion", VERSION_1),
     )
 

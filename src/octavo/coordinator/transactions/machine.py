@@ -38,7 +38,7 @@ class Supplies(NamedTuple):
 
 
 def initialize(known: TransactionMetadata, timeout_ms: int, expected: Identity | None, supplies: Supplies) -> Outcome:
-    """InitProducerId: the next epoch, or a new producer id if there is none.
+    """InitProducerId: the next epoch, or a new producer id if no epoch is left.
 
     An open transaction is aborted first (PREPARE_ABORT): its producer is fenced, and the client has to ask again.
     """
@@ -64,7 +64,7 @@ def initialize(known: TransactionMetadata, timeout_ms: int, expected: Identity |
     if known.epoch in (NO_PRODUCER_EPOCH, expected.epoch):
         return replace(begun, epoch=known.epoch + 1, last_epoch=known.epoch)
     if expected.epoch == known.last_epoch:
-        return begun  # the request is sent again
+        return begun  # the request was sent again
     return ErrorCode.PRODUCER_FENCED
 
 
@@ -147,7 +147,7 @@ def decide(known: TransactionMetadata, *, commit: bool, supplies: Supplies) -> T
 
 
 def complete(prepared: TransactionMetadata, supplies: Supplies) -> TransactionMetadata:
-    """All partitions have their marker."""
+    """The state once all partitions have their marker."""
     status = TransactionStatus.COMPLETE_COMMIT if prepared.is_commit else TransactionStatus.COMPLETE_ABORT
     done = replace(_moved(prepared, status, supplies.now_ms), partitions=frozenset(), next_producer_id=NO_PRODUCER_ID)
     if prepared.next_producer_id != NO_PRODUCER_ID:

@@ -33,10 +33,10 @@ class Markers:
     def write(self, prepared: TransactionMetadata, topic_partition: TopicPartition, coordinator_epoch: int) -> None:
         """End a decided transaction in a partition.
 
-        A power loss takes the ends of logs unevenly. If it took more of `__transaction_state`, the partition has moved
-        on to a later epoch: as for Kafka's coordinator, the transaction is over there. If it took more of the
-        partition, records of an earlier transaction may have lost their marker, and a COMMIT would show them even if
-        that transaction was aborted.
+        A power loss may cut more from one log than from another. If `__transaction_state` lost more, the partition has
+        moved on to a later epoch: as for Kafka's coordinator, the transaction is over there. If the partition lost
+        more, records of an earlier transaction may have lost their marker, and a COMMIT would show them even if that
+        transaction was aborted.
         """
         log = self.log(topic_partition)
         if log is None:

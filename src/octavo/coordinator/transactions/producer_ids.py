@@ -24,8 +24,8 @@ _VERSION = 0
 class ProducerIds:
     """Gives out ids from blocks. Thread-safe.
 
-    1. Write to every directory where the next block begins. 2. Give out the ids before it. A crash after 1 loses the
-    rest of a block but never repeats an id.
+    1. Write the first id of the next block to every directory. 2. Give out the ids before it. A crash after 1 loses
+    the rest of a block but never repeats an id.
     """
 
     def __init__(self, log_manager: LogManager) -> None:

@@ -13,7 +13,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 class Session:
     """The right to use a transactional id until another producer takes it over.
 
-    `metadata` is the result of the last call. Unlike a client on the network, a session waits until a transaction is
+    `metadata` is the state after the last call. Unlike a client on the network, a session waits until a transaction is
     complete.
     """
 
@@ -94,7 +94,7 @@ class Session:
         if self._coordinator.takeovers(self._id) != self._takeovers:
             found = f"producer id {self.metadata.producer_id}, epoch {self.metadata.epoch}"
             expected = f"expected id {known.producer_id}, epoch {known.epoch}"
-            why = f"another producer has taken it over, or it timed out: {found}, {expected}"
+            why = f"another producer has taken it over, or its transaction timed out: {found}, {expected}"
             raise ProducerFencedError(f"transactional id {self._id}: {why}")
         return known
 

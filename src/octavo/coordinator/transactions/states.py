@@ -83,7 +83,7 @@ class TransactionStates:
                 _log.error("%s cannot be read, so its transactional ids cannot be used: %s", partition, error)
 
     def complete(self, known: TransactionMetadata) -> TransactionMetadata:
-        """Write the markers of a decided transaction, then that it is complete; an undecided one stays unchanged."""
+        """Write a decided transaction's markers, then record that it is complete; an undecided one stays unchanged."""
         if not known.is_prepared:
             return known
         try:

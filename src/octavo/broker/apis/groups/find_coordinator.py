@@ -36,7 +36,7 @@ def _found(request: Request, context: Context, key: str) -> Row:
 
 
 def _prepare(request: Request, context: Context, key: str) -> None:
-    """Check the request, and do what takes a disk now, so that the requests that follow need not wait for it."""
+    """Check the request, and do now what needs the disk, so that later requests need not wait for it."""
     kind = request.body["keyType"]
     if kind == _GROUP:
         context.check_group(request.client, Operation.DESCRIBE, key)

@@ -1,4 +1,4 @@
-"""ListTransactions: lists transactional ids, by state, producer id, duration and a pattern."""
+"""ListTransactions: lists transactional ids, filtered by state, producer id, duration and a pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TxnOffsetCommit: stores how far a group has read; it takes effect once the transaction is committed."""
+"""TxnOffsetCommit: stores offsets of a group, which take effect once the transaction is committed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _commit(request: Request, context: Context, wanted: dict[TopicPartition, Row
 
 
 def _enlist(request: Request, context: Context, by: Identity) -> None:
-    """Make sure that the partition that holds the group belongs to the transaction; raises if it cannot."""
+    """Make sure that the partition that holds the group belongs to the transaction; raises if that is impossible."""
     if not request.body["groupId"]:
         raise RequestError(ErrorCode.INVALID_GROUP_ID)
     place = offsets_partition(context, request.body["groupId"])

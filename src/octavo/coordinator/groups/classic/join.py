@@ -64,7 +64,7 @@ class JoinRequest(NamedTuple):
 
 
 def join(group: ClassicGroup | None, request: JoinRequest, now: Moment) -> ClassicOutcome:
-    """Let a member join. Unless the request is refused, it is answered when the rebalance has ended."""
+    """Let a member join. If that needs a rebalance, the answer comes at the end of its first phase."""
     body, config = request.body, request.config
     member_id, session_timeout_ms = body["memberId"], body["sessionTimeoutMs"]
     if not body["groupId"]:

@@ -55,7 +55,7 @@ class ClassicTransition:
         self.set_timer(member_timer(member.member_id), member.session_timeout_ms)
 
     def put(self, member: ClassicMember) -> ClassicMember:
-        """Add or update a member; the first one becomes the leader and decides the protocol type."""
+        """Add or update a member; the first one becomes the leader."""
         group = self.group
         self.change(
             members={**group.members, member.member_id: member},

@@ -92,7 +92,7 @@ class ConsumerGroup:
     members: Mapping[str, Member] = field(default_factory=dict)
     targets: Mapping[str, Target] = field(default_factory=dict)
     regexes: Mapping[str, ResolvedRegex] = field(default_factory=dict)
-    has_partition_metadata: bool = False  # Kafka 4.0 wrote such a record, which is to be removed
+    has_partition_metadata: bool = False  # there is a record that only Kafka 4.0 writes; it is to be removed
     is_written: bool = False  # there are records about it
     # Not in records: the topics for which the hash was last computed, and the expressions last resolved.
     hashed_topics: Topics = field(default=NO_TOPICS, compare=False)

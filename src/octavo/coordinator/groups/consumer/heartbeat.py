@@ -41,7 +41,7 @@ def _heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> C
     change = Transition(group, view)
     known = _member(change, request, request.body["memberId"] or new_id())
     if known.is_local is not request.is_local and known.member_id in group.members:
-        raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member id {known.member_id} is another client's.")
+        raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member id {known.member_id} belongs to another client.")
     member = _updated(known, request)
     if member != known or member.member_id not in change.group.members:
         change.put(member)

@@ -26,7 +26,7 @@ def leave(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Consum
     else:
         member = group.static_member(instance_id, body["memberId"])
     if member.is_local is not request.is_local:
-        raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member id {member.member_id} is another client's.")
+        raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member id {member.member_id} belongs to another client.")
     if instance_id is not None and request.epoch == AWAY:
         # Its successor gets another member id, and counts as the owner of the partitions from the beginning.
         assigned = dict.fromkeys(member.assigned, 0)

@@ -52,7 +52,7 @@ class Topics:
         return {topic.topic_id: topic for topic in self.by_name.values()}
 
     def ids(self, names: Iterable[str]) -> frozenset[bytes]:
-        """The ids of those that exist."""
+        """The ids of the named topics that exist."""
         return frozenset(self.by_name[name].topic_id for name in names if name in self.by_name)
 
     def by_partition(self, partition: TopicIdPartition) -> TopicPartition | None:
@@ -73,7 +73,7 @@ NO_TOPICS = Topics()
 
 
 class OpenTopics:
-    """The topics of log directories; listed again once there is a new mapping of logs, which means a change."""
+    """The topics of log directories; listed again once there is a new mapping of logs."""
 
     def __init__(self, log_manager: LogManager) -> None:
         self._log_manager = log_manager

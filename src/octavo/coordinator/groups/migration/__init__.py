@@ -1,1 +1,1 @@
-"""Between the two kinds of groups: classic members in consumer groups, and groups that change from one to the other."""
+"""Between the two kinds of groups: classic members in consumer groups, and groups that change their kind."""

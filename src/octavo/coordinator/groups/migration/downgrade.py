@@ -18,7 +18,7 @@ from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE
 
 
 def downgraded(before: ConsumerGroup, outcome: GroupOutcome, view: View) -> GroupOutcome:
-    """The outcome of an event; if it removed the last member of the consumer protocol, with a classic group instead.
+    """The outcome of an event, with a classic group if the event removed the last member of the consumer protocol.
 
     The other members get their targets as assignments, and are told to join again.
     """
