@@ -14,7 +14,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def no_such_topic(topic: str, known: Iterable[str]) -> str:
-    """The sentence about an unknown topic, with the topics that may be meant, or with all if they are few."""
+    """The sentence about an unknown topic, with the topics that may be meant, or else the first ten topics."""
     sentence, there = f"there is no topic {topic!r}", sorted(known, key=lambda name: (name.startswith("__"), name))
     if any(sign in topic for sign in "*?[]()|^$+\\"):
         matched = _listed(_matching(topic, there), "; it would match ")
@@ -23,7 +23,7 @@ def no_such_topic(topic: str, known: Iterable[str]) -> str:
     if near:
         several = [name for name in there if name.startswith(topic)] if near[0].startswith(topic) else near[:1]
         return f"{sentence} (did you mean {' or '.join(filter(None, [', '.join(several[:-1]), several[-1]]))}?)"
-    return f"{sentence}{_listed(there, '; there are ' if len(there) > 1 else '; there is ')}"
+    return f"{sentence}{_listed(there, '; the topics are ' if len(there) > 1 else '; the only topic is ')}"
 
 
 def _nearest(name: str, known: Iterable[str]) -> list[str]:
@@ -46,7 +46,7 @@ def _matching(pattern: str, names: list[str]) -> list[str]:
 
 
 def _listed(names: list[str], before: str, most: int = 10) -> str:
-    """The names after these words, or nothing if there are none; not all if they are many."""
+    """`before` and up to `most` of the names, with the number of the others; empty if there are no names."""
     if not names:
         return ""
     return f"{before}{', '.join(names[:most])}{f' and {len(names) - most} more' if len(names) > most else ''}"
@@ -82,7 +82,7 @@ class CorruptionError(OctavoError):
 
 
 class NotRegularFileError(CorruptionError):
-    """A link, a folder, a FIFO, a socket or a device in the place of a file: it is left untouched."""
+    """A link, a folder, a FIFO, a socket or a device in place of a file: it is left untouched."""
 
 
 class CorruptRecordError(CorruptionError):
@@ -114,7 +114,7 @@ class NoLogDirError(ScanError):
 
 
 class DataLossError(ScanError):
-    """Records that a query has not read yet are gone from the log; without this error it would continue without
+    """Records that a query has not read yet are gone from the log. The error keeps the query from silently skipping
     them."""
 
 
@@ -137,7 +137,7 @@ class KafkaError(OctavoError):
 
 
 class OffsetOutOfRangeError(KafkaError, kafka_name="OffsetOutOfRangeException", error="OFFSET_OUT_OF_RANGE", code=1):
-    """An offset that a log does not hold; carries the range it does hold."""
+    """An offset outside a log; carries the log's start and end offsets."""
 
     def __init__(self, offset: int, log_start_offset: int, log_end_offset: int) -> None:
         super().__init__(offset, log_start_offset, log_end_offset)
@@ -146,7 +146,8 @@ class OffsetOutOfRangeError(KafkaError, kafka_name="OffsetOutOfRangeException", 
         self.log_end_offset = log_end_offset
 
     def __str__(self) -> str:
-        return f"offset {self.offset} is out of range: the log holds {self.log_start_offset} to {self.log_end_offset}"
+        bounds = f"the log starts at {self.log_start_offset} and ends before {self.log_end_offset}"
+        return f"offset {self.offset} is out of range: {bounds}"
 
 
 class PolicyViolationError(KafkaError, kafka_name="PolicyViolationException", error="POLICY_VIOLATION", code=44):

@@ -61,7 +61,7 @@ def test_topics_by_pattern(logs: Path) -> None:
     run = octavo("cat", str(logs), "--include", "no.*")
     assert (run.exit, run.stderr) == (
         1,
-        f"octavo: {logs}: no topic's name matches 'no.*'; there are: fruit, other\n",
+        f"octavo: {logs}: no topic's name matches 'no.*'; the topics are: fruit, other\n",
     )
 
 

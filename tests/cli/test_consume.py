@@ -48,7 +48,7 @@ def test_consumer_properties(store: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], "which topics?"),
+        ([], "no topic is given"),
         (["--topic", "t", "--include", "t"], "give either --topic or --include, not both"),
         (["--include", "t", "--partition", "0"], "needs exactly one --topic"),
         (["--include", "("], "'--include': '(' is not a regular expression"),

@@ -110,7 +110,7 @@ def test_what_was_cut_is_reported(torn: Path) -> None:
     again = octavo("recover", str(torn))
     assert again.stdout == (
         "0 segments of 11 partitions checked and reindexed; nothing was cut\n"
-        "clean-shutdown mark trusted; --all checks everything\n"
+        ".kafka_cleanshutdown was trusted; --all checks everything\n"
     )
 
 
@@ -169,7 +169,7 @@ def test_folders_that_no_broker_serves_are_recovered_and_named(torn: Path) -> No
         f"{stray}: segment 213, position 3851: offsets 266–270 (5 records, 80 bytes) cut: an incomplete batch",
         f"{stray}: unknown to its cluster: kept, but no broker serves it",
         f"{future}: segment 160, position 0: 11 bytes cut: an incomplete batch header",
-        f"{future}: a copy from another log directory that is not complete: kept, but no broker serves it",
+        f"{future}: an incomplete copy from another log directory: kept, but no broker serves it",
     ]
     assert (torn / stray).is_dir() and (torn / future).is_dir()
     assert octavo("recover", str(torn)).stdout.splitlines()[0].startswith(f"{stray}: unknown to its cluster")
@@ -204,7 +204,7 @@ def test_after_a_clean_stop_all_is_checked_on_request(tmp_path: Path) -> None:
     log.write_bytes(data)
     before = state(root)
     trusting = octavo("recover", "--dry-run", str(root)).stdout.splitlines()
-    assert trusting[-1] == "clean-shutdown mark trusted; --all checks everything"
+    assert trusting[-1] == ".kafka_cleanshutdown was trusted; --all checks everything"
     *cuts, summary, kept = octavo("recover", "--all", "--dry-run", str(root)).stdout.splitlines()
     assert cuts[0] == (
         "codec.none-0: segment 0, position 120: offsets 1–229 (229 records, 15494 bytes = 15.1 KiB) would be cut: "

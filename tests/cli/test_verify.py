@@ -117,7 +117,7 @@ def test_a_terminal_gets_short_paths_and_the_first_problems(tmp_path: Path) -> N
     lines = octavo_on_terminal(80, "verify", str(tmp_path), NO_COLOR="1").splitlines()
     assert lines[0] == f"problem: orders-0/{0:020}.log, position 0:"
     assert lines[1].startswith("    crc-mismatch: the CRC of the batch at offset 0 is not ")
-    assert "8 more problems: 8 crc-mismatch; --all shows them" in lines
+    assert "8 more problems: 8 crc-mismatch; --all shows all problems" in lines
     assert len(lines) < 50
     assert len([line for line in octavo("verify", str(tmp_path)).stdout.splitlines() if "problem: " in line]) == 20
 

@@ -181,7 +181,7 @@ CODECS = ["codec.gzip", "codec.lz4", "codec.none", "crash.plain"]
             " codec.none",
         ),
         ("(", "there is no topic '(': a name is expected here, not a pattern"),
-        ("zzz", "there is no topic 'zzz'; there are codec.gzip, codec.lz4, codec.none, crash.plain"),
+        ("zzz", "there is no topic 'zzz'; the topics are codec.gzip, codec.lz4, codec.none, crash.plain"),
     ],
 )
 def test_an_unknown_topic_is_answered_with_similar_names(topic: str, sentence: str) -> None:

@@ -129,7 +129,7 @@ def test_without_a_reset_it_is_an_error(store: Store) -> None:
     with pytest.raises(NoOffsetForPartitionError, match=re.escape("t-0: no committed offset")):
         consumer.poll()
     consumer.seek(T0, 5)
-    with pytest.raises(OffsetOutOfRangeError, match="offset 5 is out of range: the log holds 0 to 2"):
+    with pytest.raises(OffsetOutOfRangeError, match="offset 5 is out of range: the log starts at 0 and ends before 2"):
         consumer.poll()
     consumer.seek(T0, 1)
     assert values(consumer.poll()) == {T0: [b"2"]}

@@ -136,7 +136,7 @@ def test_a_partitions_folder_names_its_topic(logs: Path) -> None:
     ("options", "problem"),
     [
         ({"topics": "order"}, r"there is no topic 'order' \(did you mean orders"),
-        ({"topics": "zzz"}, "there is no topic 'zzz'; there are orders, payments.v2, __consumer_offsets"),
+        ({"topics": "zzz"}, "there is no topic 'zzz'; the topics are orders, payments.v2, __consumer_offsets"),
         ({"topics": "orders", "partitions": [0, 7]}, "there is no partition 7 of topic 'orders'"),
         ({"columns": ["key", "vlaue"]}, "unknown column 'vlaue'; give some of topic, partition, offset"),
         ({"columns": []}, "no column; give some of"),

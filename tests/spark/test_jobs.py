@@ -59,7 +59,7 @@ def test_outcomes_keep_order_and_errors(spark: SparkSession) -> None:
         number // 2 for number in range(100) if number not in (3, 5)
     ]
     assert [str(outcome.error) for outcome in outcomes if outcome.error] == [
-        "offset 3 is out of range: the log holds 0 to 2",
+        "offset 3 is out of range: the log starts at 0 and ends before 2",
         "five, position 5: odd",
     ]
     assert sum(told) == 100

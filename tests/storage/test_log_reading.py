@@ -24,7 +24,8 @@ class TestReading:
         fill(log, 3)
         log.delete_records(2)
         for offset in (-1, 1, 7):
-            with pytest.raises(OffsetOutOfRangeError, match=f"offset {offset} is out of range: the log holds 2 to 6"):
+            problem = f"offset {offset} is out of range: the log starts at 2 and ends before 6"
+            with pytest.raises(OffsetOutOfRangeError, match=problem):
                 log.read(offset, 100)
 
     def test_first_batch_comes_whole_or_not_at_all(self, world: World, tmp_path: Path) -> None:

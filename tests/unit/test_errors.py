@@ -70,7 +70,7 @@ def test_rejections_have_one_root(kind: type[KafkaError]) -> None:
 def test_an_offset_out_of_range_carries_the_range() -> None:
     error = OffsetOutOfRangeError(7, 10, 20)
     assert (error.offset, error.log_start_offset, error.log_end_offset) == (7, 10, 20)
-    assert str(error) == "offset 7 is out of range: the log holds 10 to 20"
+    assert str(error) == "offset 7 is out of range: the log starts at 10 and ends before 20"
 
 
 def test_an_unexpected_offset_says_what_was_expected() -> None:

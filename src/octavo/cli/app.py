@@ -1,4 +1,4 @@
-"""`main`: runs one command and turns its end into an exit code and at most one sentence on stderr.
+"""`main`: runs one command and turns its outcome into an exit code and at most one sentence on stderr.
 
 Every command pays for the imports here, so this module avoids dataclasses, pathlib and traceback, which take a few ms
 each.
@@ -22,7 +22,7 @@ COMPLETION_VARIABLE = "_OCTAVO_COMPLETE"  # the name that click derives from the
 
 
 class Settings:
-    """Settings for the whole run, which may be anywhere on the command line."""
+    """Settings for the whole run, given anywhere on the command line."""
 
     def __init__(self) -> None:
         self.debug = False
@@ -71,7 +71,7 @@ def _report(arguments: list[str]) -> int:
 
         return _fail(described(error), settings)
     except MemoryError:
-        return _fail("not enough memory to read this; --max-unpacked-bytes limits what a batch may take", settings)
+        return _fail("not enough memory to read this; --max-unpacked-bytes limits a batch's unpacked size", settings)
     except Exception as error:
         return _fail(f"unexpected {type(error).__name__}: {error} (--debug shows where)", settings)
 
@@ -99,7 +99,7 @@ def run(arguments: list[str], settings: Settings) -> int:
 def _open_closed_streams() -> None:
     """Replace a standard stream that was closed from the start with an empty one.
 
-    Otherwise its number would go to the first file that is opened, and messages for a closed stderr to stdout.
+    Otherwise the first file to be opened would get its number, and messages for a closed stderr would go to stdout.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -125,7 +125,7 @@ def _say(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _flush() -> None:
-    """Flush stdout; if it accepts no more (a full disk), it is replaced and the error raised."""
+    """Flush stdout; if that fails (a full disk), redirect stdout to /dev/null and raise the error."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,6 +1,6 @@
 """The table of commands: what `octavo --help` lists, and where each command lives.
 
-Listing a command imports nothing; running one imports its module, which has either of two forms:
+Listing a command imports nothing; running one imports its module, which has one of two forms:
 
 - `command`: a click command made with `@octavo.cli.options.command(…)`. Its function returns the exit code, or None
   for 0.

@@ -13,7 +13,7 @@ _PLACES = ("logdirs", "source")  # the arguments that name log directories
 
 
 def _topics(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """The topics of the directories already on the line; URLs are not queried."""
+    """The topics of the directories already on the line; URLs are not listed."""
     return sorted({topic for place in _places(context) for topic in _topics_in(place) if topic.startswith(incomplete)})
 
 

@@ -128,7 +128,7 @@ HINTS = {
     "write": "produce",
 }
 
-# Short options of kcat, head, tail and others, and what they may mean here: the first one that the command has.
+# Short options of kcat, head, tail and others, and their meanings here: the first that the command has is suggested.
 LETTERS = {
     "-c": ("--max-messages", "--config"),
     "-f": ("--follow", "--file", "--format"),

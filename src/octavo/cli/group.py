@@ -38,7 +38,7 @@ class LazyGroup(click.Group):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """List commands by their rows, because click would import them to get their help; then options."""
+        """List commands from the table, because click would import each to get its help; then options."""
         names = [
             CompletionItem(name, help=row.summary) for name, row in COMMANDS.items() if name.startswith(incomplete)
         ]

@@ -191,7 +191,7 @@ def echo(line: str, *, err: bool = False) -> None:
 
 
 def many(number: int, one: str, several: str | None = None) -> str:
-    """A number with its noun."""
+    """A number with its noun in the singular or the plural."""
     return f"{number} {one if number == 1 else several or one + 's'}"
 
 

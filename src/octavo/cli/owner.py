@@ -60,7 +60,7 @@ class _Sentences(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if record.name == self._held_log and record.levelno == logging.ERROR:
             self.held.append(record)
-        elif record.name != RECOVERY_LOG:  # printed with its partition, and in a dry run as what would be cut
+        elif record.name != RECOVERY_LOG:  # `cuts` prints these, with their partition
             _say(record.getMessage())
 
 
@@ -68,7 +68,7 @@ class _Sentences(logging.Handler):
 def warnings_on_stderr(*, hold_offline: bool = False) -> Iterator[None]:
     """Print the library's warnings while the block runs, each once even in nested blocks.
 
-    With `hold_offline`, what is offline is printed at the end, unless the error that ends the block says it.
+    With `hold_offline`, warnings about offline directories come last, unless the error that ends the block has them.
     """
     logger, handler = logging.getLogger("octavo"), _Sentences(hold_offline=hold_offline)
     if any(isinstance(other, _Sentences) for other in logger.handlers):

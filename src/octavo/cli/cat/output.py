@@ -88,7 +88,7 @@ def _created(hidden: Path, path: Path) -> BinaryIO:
 
 @contextmanager
 def made_at(path: Path) -> Iterator[None]:
-    """Say what to do if an output cannot be made at this path: choose another place, not another user."""
+    """Say what to do if an output cannot be created at this path; without permission: choose another place."""
     try:
         yield
     except FileNotFoundError:

@@ -27,7 +27,7 @@ _NAMED = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CatRequest:
-    """The options as given; fields have their names."""
+    """The options as given, one field each."""
 
     logdirs: tuple[str, ...]
     topics: tuple[str, ...]
@@ -124,7 +124,7 @@ class CatRequest:
 
     def _check_follow(self) -> None:
         if self.form not in TEXT_FORMS or (self.output is not None and is_replaceable(self.output)):
-            raise UsageError("--follow never ends, so it prints json, csv or raw to stdout; leave out --output")
+            raise UsageError("--follow never ends, so it can only print json, csv or raw to stdout, not write files")
         if self.to_offset != "latest" or self.to_timestamp is not None:
             raise UsageError("--follow never ends: leave out --to-offset and --to-timestamp")
 
@@ -133,12 +133,12 @@ class CatRequest:
         topics = [topic for topic in sorted(log_dirs.topics()) if topic not in INTERNAL_TOPICS]
         if not any(map(include.fullmatch, topics)):
             known = ", ".join(topics[:_NAMED]) + (f" and {len(topics) - _NAMED} more" if topics[_NAMED:] else "")
-            problem = f"no topic's name matches {include.pattern!r}; there are: {known or 'none'}"
+            problem = f"no topic's name matches {include.pattern!r}; the topics are: {known or 'none'}"
             raise ScanError(f"{log_dirs.shown()}: {problem}")
 
 
 def _bytes(key: str, shown: str) -> bytes:
-    """The key that an option means, in the form in which keys are shown."""
+    """The bytes of --key, which is in the form that --bytes names."""
     try:
         if shown == "hex":
             return bytes.fromhex(key)

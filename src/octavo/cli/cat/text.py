@@ -55,7 +55,7 @@ def write_text(
 ) -> None:
     """Write the records as lines: json, csv (with a header line) or raw.
 
-    `internal`: some are of Kafka's internal topics, and are decoded if they are to be shown as text.
+    `internal`: some records are from Kafka's internal topics; these are decoded if they are shown as text.
     """
     if form == "raw":
         values = ((record.value or b"") + b"\n" for record in records)

@@ -32,7 +32,7 @@ _OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own default is 700
 
 
 class _Configs(NamedTuple):
-    """What --config gives: configs, and files of configs."""
+    """The values of --config: files of configs, and single configs."""
 
     files: list[Path]
     own: dict[str, str]
@@ -51,8 +51,8 @@ def _configs(context: click.Context, option: click.Parameter, given: tuple[str, 
 @logdirs_argument
 @click.option(
     "--listen", multiple=True, metavar="[PROTOCOL://]HOST:PORT",
-    help="Where to listen; may be repeated. Default: the file's listeners, or else 127.0.0.1:9092. Port 0 picks a "
-    "free one; the line on stdout says which. PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
+    help="Where to listen; may be repeated. Default: the config file's listeners, or else 127.0.0.1:9092. Port 0 "
+    "picks a free one; the line on stdout says which. PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
 )  # fmt: skip
 @click.option(
     "--advertise", multiple=True, metavar="[PROTOCOL://]HOST:PORT",
@@ -126,15 +126,15 @@ def command(
 
 
 def _take_all_descriptors() -> None:
-    """Raise the limit on open files as far as the system allows: each connection takes two."""
+    """Raise the limit on open files to the system's maximum: each connection needs two."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # macOS gives no number for the most
+    with suppress(ValueError, OSError):  # macOS may report no maximum
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _settle_memory() -> None:
-    """Let the garbage collector leave alone what was made at the start, and look at the rest less often: requests leave
-    no cycles, and looking for them took 3 % of the time."""
+    """Exempt existing objects from garbage collection, and collect the rest less often: requests leave no cycles, and
+    looking for them took 3 % of the time."""
     gc.freeze()
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
 
@@ -158,7 +158,7 @@ def _read(path: Path) -> Mapping[str, str]:
         for name, value in found.items()
         if name in BROKER_CONFIGS or name in SYNONYMS or name.startswith(OF_LISTENER)
     }
-    if "listeners" in known:  # those of a controller are not for clients
+    if "listeners" in known:  # a controller's listeners are not for clients
         controllers = found.get("controller.listener.names", "").split(",")
         kept = [name for name in known["listeners"].split(",") if name.strip().partition("://")[0] not in controllers]
         known["listeners"] = ",".join(kept)

@@ -75,7 +75,7 @@ def command(
 
     A partition is cleaned if its dirty ratio is above min.cleanable.dirty.ratio, or max.compaction.lag.ms has passed.
     Each line says what was done or why nothing was, and what the cleaner could not go beyond: the active segment, an
-    open transaction, min.compaction.lag.ms. --config takes configs of topics, and log.cleaner.dedupe.buffer.size and
+    open transaction, min.compaction.lag.ms. --config accepts topic configs, and log.cleaner.dedupe.buffer.size and
     log.cleaner.io.buffer.load.factor, which limit the memory for keys. If the keys do not fit, the round ends before
     the dirty part does, and the next round continues from there.
     """
@@ -135,7 +135,7 @@ def _sentence(cleaned: Cleaned, dry_run: bool) -> str:
     old = f"{many(segments, 'segment')} of {many(before, 'byte')}"
     sizes = f"{old} {verb} {len(cleaned.groups)} of {after}, {many(before - after, 'byte')} less"
     end = f"clean up to offset {cleaned.end_offset}"
-    rest = "; not all keys fit into the map, so run it again to continue" if cleaned.is_full else ""
+    rest = "; not all keys fit into the map, so run the command again to continue" if cleaned.is_full else ""
     return f"{sizes}; {kept} of {many(read, 'record')} stay; {end}{rest}"
 
 

@@ -31,7 +31,7 @@ _RECORDS_AT_ONCE = 4096
 @click.option("--partition", type=click.IntRange(min=0), metavar="P", help="Read only this partition of the topic.")
 @click.option(
     "--offset", metavar="N|earliest|latest", callback=offset_or("earliest", "latest"),
-    help="Begin the partition at this offset, whatever the group has committed.",
+    help="Begin at this offset of the partition, whatever the group has committed.",
 )  # fmt: skip
 @click.option(
     "--from-beginning", is_flag=True, help="Without committed offsets, begin with the earliest record (default)."
@@ -77,19 +77,19 @@ def command(
     if topics and include:
         raise UsageError("give either --topic or --include, not both; see `octavo consume --help`")
     if not topics and not include:
-        raise UsageError("which topics? Give --topic or --include")
+        raise UsageError("no topic is given: use --topic or --include")
     if partition is not None and len(topics) != 1:
         raise UsageError("--partition needs exactly one --topic")
     if offset is not None and (partition is None or from_beginning):
         raise UsageError("--offset needs --partition, and cannot be used with --from-beginning")
     if group is not None and properties.get("group.id", group) != group:
-        raise UsageError(f"which group? --group is {group!r}, group.id is {properties['group.id']!r}")
+        raise UsageError(f"--group is {group!r}, but group.id is {properties['group.id']!r}: give only one of them")
     configs = {"isolation.level": isolation_level, "consumer.timeout.ms": str(timeout_ms), **properties}
     if from_beginning:
         configs["auto.offset.reset"] = "earliest"
     commits = configs.pop("enable.auto.commit", "true").lower() != "false"
     # A pattern may match any topic. Opening all topics also ends the transactions that a crash interrupted, which
-    # decides what a committed reader sees.
+    # decides what a read_committed reader sees.
     whole = include is not None or configs["isolation.level"] == "read_committed"
     only = None if whole else [*topics, CONSUMER_OFFSETS]
     with owned_as(LogDir, logdirs, Ownership(only=only)) as logs:

@@ -37,7 +37,7 @@ def _timestamp(_: click.Context, __: click.Parameter, text: str | None) -> int |
     except ScanError as error:
         raise click.BadParameter(str(error)) from error
     if timestamp is not None and timestamp < SpecialTimestamp.MAX_TIMESTAMP:
-        raise click.BadParameter(f"{text} is before 1970, and not one of -1, -2 and -3")
+        raise click.BadParameter(f"{text} is before 1970, and is not -1, -2 or -3")
     return timestamp
 
 

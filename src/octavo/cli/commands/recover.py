@@ -22,7 +22,7 @@ from octavo.system.os_errors import described
 from octavo.system.urls import local_path, shown_url
 
 _UNSERVED = {
-    FolderState.FUTURE: "a copy from another log directory that is not complete",
+    FolderState.FUTURE: "an incomplete copy from another log directory",
     FolderState.STRAY: "unknown to its cluster",
 }
 
@@ -70,7 +70,7 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
             if dry_run:
                 _say_what_copy_keeps(logdirs, losses)
             if not check_all and any(root.clean for root in live(logs.roots)):
-                echo("clean-shutdown mark trusted; --all checks everything")
+                echo(".kafka_cleanshutdown was trusted; --all checks everything")
         for folder, error in sorted(logs.unreadable.items()):
             echo(f"octavo: {folder}: not recovered: {described(error).removeprefix(f'{folder}: ')}", err=True)
     return 1 if logs.unreadable else 0

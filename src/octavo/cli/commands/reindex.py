@@ -18,7 +18,7 @@ from octavo.jobs.reindex import ReindexResult, ReindexTask
 @logdirs_argument
 @topics_option
 @config_option
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing; takes no lock.")
 @spark_option
 @json_option
 def command(

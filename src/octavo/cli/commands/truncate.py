@@ -22,7 +22,7 @@ from octavo.jobs.losses import from_offset
 def command(logdirs: tuple[str, ...], topic: str, partition: int, offset: int, dry_run: bool, as_json: bool) -> None:
     """Cut a partition's log at an offset: drop the batch that holds it and all after it.
 
-    Batches are dropped whole, so records before the offset go too if they share a batch with it. Indexes, leader
+    Batches are dropped whole, so records before the offset are cut too if they share a batch with it. Indexes, leader
     epochs, producer state and checkpoints are cut as well.
     """
     check_topics(logdirs, [topic], partition)

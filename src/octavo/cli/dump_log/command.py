@@ -68,7 +68,7 @@ def _refuse_url(argument: str) -> None:
     from octavo.system.urls import local_path, shown_url
 
     if local_path(argument) is None:
-        problem = "dump-log reads local files, like Kafka's tool; `octavo explain` and `octavo cat` take URLs"
+        problem = "dump-log reads local files, like Kafka's tool; `octavo explain` and `octavo cat` accept URLs"
         raise OctavoError(f"{shown_url(argument)}: {problem}")
 
 

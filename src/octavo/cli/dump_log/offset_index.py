@@ -66,5 +66,5 @@ def _last_offset(log: DumpedLog, position: int, max_message_size: int) -> int:
         raise OctavoError(f"--max-message-size is {max_message_size}, expected 0 or more")
     batch = batch_at(log, position, min(position + max_message_size, log.size))
     if batch is None:
-        raise CorruptionError("no whole batch where an index entry points to", position=position, path=log.path)
+        raise CorruptionError("no whole batch where an index entry points", position=position, path=log.path)
     return batch.last_offset

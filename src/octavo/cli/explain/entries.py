@@ -51,16 +51,16 @@ def _at_position(file: Location, nodes: Iterator[Node], position: int) -> Node:
 def _at_offset(file: Location, nodes: Iterator[Node], offset: int) -> Node:
     """The entry where a search for this offset begins: the last one at or before it, or in a transaction index the
     first aborted transaction around it."""
-    found, expected = None, "or one before it"
+    found, missing = None, "no entry at or before"
     for node in nodes:
         fields = {child.name: child.value for child in node.children}
         first, last = fields.get("firstOffset"), fields.get("lastOffset")
         if isinstance(first, int) and isinstance(last, int):
             if first <= offset <= last:
                 return node
-            expected = "between the first and the last one of an aborted transaction"
+            missing = "no aborted transaction around"
         elif node.offset is not None and node.offset <= offset:
             found = node
     if found is None:
-        raise OctavoError(f"{file}: no entry for offset {offset} {expected}")
+        raise OctavoError(f"{file}: {missing} offset {offset}")
     return found

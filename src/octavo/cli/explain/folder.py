@@ -53,7 +53,7 @@ _NAMED = {
     CLEANER_OFFSET_CHECKPOINT: "up to which offset each log was compacted",
     CLEAN_SHUTDOWN: "all logs were closed before the broker ended",
     LOCK: "held while a broker or a writing command runs",
-    PRODUCER_ID_STORE: "where the next ids of octavo's producers begin",
+    PRODUCER_ID_STORE: "the next producer ids that octavo will assign",
     BROKER_STORE: "configs of the broker that were set while it ran",
     GROUP_STORE: "the configs of groups",
     QUOTA_STORE: "the quotas of clients",
@@ -71,7 +71,7 @@ def explain_folder(folder: Location, as_json: bool) -> int:
             print_json({"name": entry.name, "bytes": size, "meaning": meaning})
         return 0
     if not rows:
-        echo(f"octavo: {folder}: an empty folder", err=True)
+        echo(f"octavo: {folder}: the folder is empty", err=True)
         return 0
     print_table(_COLUMNS, [[e.name, "-" if e.is_folder else str(e.size), meaning] for e, meaning in rows])
     logs = [entry.name for entry, _ in rows if entry.name.endswith(FileKind.LOG)]

@@ -1,4 +1,4 @@
-"""One page of HTML for parts of a file: bytes on the left, and on the right the field of the one under the mouse."""
+"""One page of HTML for parts of a file: bytes on the left, and on the right the field of the byte under the mouse."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _block(node: Node) -> str:
 
 
 def _spans(node: Node, path: list[str]) -> Iterator[str]:
-    """The bytes of a node, as spans of its smallest fields. What was decompressed follows as a block of its own."""
+    """The bytes of a node, as spans of its smallest fields. What was decompressed follows as a separate block."""
     inside = [*path, node.name]
     if _tiles(node):
         for child in node.children:
@@ -87,7 +87,7 @@ def _spans(node: Node, path: list[str]) -> Iterator[str]:
 
 
 def _tiles(node: Node) -> bool:
-    """Whether the children are the node's bytes, one after the other."""
+    """Whether the bytes of the children, one after the other, are those of the node."""
     return bool(node.children) and b"".join(child.raw for child in node.children) == node.raw
 
 

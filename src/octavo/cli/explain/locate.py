@@ -64,4 +64,4 @@ def tail_text(log: OpenLog, tail: FileTail) -> str:
     if log.ends_in_zeros(tail.position):
         return f"{left} zero bytes to the end: a preallocated file that was not closed, or what a crash left"
     smallest = layout.MIN_MESSAGE_SIZE
-    return f"a size of {size} here, expected at least {smallest}: {left} bytes to the end cannot be followed"
+    return f"a size of {size} here, expected at least {smallest}: the {left} bytes to the end cannot be read"

@@ -85,7 +85,7 @@ def _rows(node: Node, depth: int, widths: _Widths) -> Iterator[tuple[str, str, s
     yield str(node.position), raw, name, value, node.meaning, node.problem, depth
     for child in node.children:
         for row in _rows(child, depth + 1, widths):
-            yield ("", "", *row[2:]) if bits else row  # the bytes stand in the line above
+            yield ("", "", *row[2:]) if bits else row  # the bytes are in the line above
 
 
 def _hex(raw: bytes, widths: _Widths) -> str:

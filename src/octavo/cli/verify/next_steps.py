@@ -1,4 +1,4 @@
-"""Which commands to run after what was found: they show a problem, and what can be kept or repaired."""
+"""Which commands to run next, given the findings: they show a problem, and what can be kept or repaired."""
 
 from __future__ import annotations
 

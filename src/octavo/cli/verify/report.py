@@ -29,7 +29,10 @@ _NOTES = {
     FindingKind.MISSING_ENTRY: ("index without its last entry", "indexes without their last entry"),
     FindingKind.MISSING_FILE: ("missing index", "missing indexes"),
     FindingKind.DAMAGED_FILE: ("torn producer snapshot", "torn producer snapshots"),
-    FindingKind.LEADER_EPOCH: ("log that starts before its first leader epoch",) * 2,
+    FindingKind.LEADER_EPOCH: (
+        "log that starts before its first leader epoch",
+        "logs that start before their first leader epoch",
+    ),
     FindingKind.TOPIC_ID: ("topic id of a deleted topic", "topic ids of deleted topics"),
     FindingKind.ON_ITS_WAY_OUT: ("file or folder to be deleted", "files and folders to be deleted"),
 }
@@ -62,7 +65,7 @@ class FindingPrinter:
         """Print what is left after the last problem."""
         if self._folded:
             kinds = ", ".join(f"{count} {kind}" for kind, count in self._folded.most_common())
-            _print_fitted(f"{self._folded.total()} more problems: {kinds}; --all shows them")
+            _print_fitted(f"{many(self._folded.total(), 'more problem')}: {kinds}; --all shows all problems")
         if self._show_all:
             for note in self._notes:
                 self._print(note)
