@@ -12,7 +12,7 @@ from octavo.config.ranges import Between, Elements, OneOf
 from octavo.config.topic import DAY_MS
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, init=False, repr=False, eq=False)  # made once, by `resolved`
+@dataclass(frozen=True, kw_only=True, slots=True, init=False, repr=False, eq=False)  # `resolved` has the methods
 class BrokerTable(ConsumerGroupTable):
     """Each field is a config, named with underscores instead of dots."""
 

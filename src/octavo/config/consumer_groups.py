@@ -9,7 +9,7 @@ from octavo.config.kinds import INT, LIST, MAX_INT, STRING
 from octavo.config.ranges import AnyOf, Between, OneOf
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, init=False, repr=False, eq=False)  # made once, by `resolved`
+@dataclass(frozen=True, kw_only=True, slots=True, init=False, repr=False, eq=False)  # `resolved` has the methods
 class ConsumerGroupTable:
     """Each field is a config, named with underscores instead of dots."""
 
@@ -52,7 +52,7 @@ class ConsumerGroupTable:
     group_consumer_assignors: tuple[str, ...] = config(
         LIST, ("uniform", "range"), AnyOf(("uniform", "range"), 1),
         doc="The assignors that may distribute a consumer group's partitions; the first is the default. "
-        "Kafka also takes names of classes.",
+        "Kafka also accepts class names.",
     )  # fmt: skip
     group_consumer_assignment_interval_ms: int = config(
         INT, 1_000, Between(0),

@@ -10,7 +10,7 @@ from octavo.config.kinds import BOOLEAN, INT, STRING
 from octavo.config.ranges import Between, OneOf, ShareReset
 
 
-@dataclass(frozen=True, init=False, repr=False, eq=False)  # never made: only a table
+@dataclass(frozen=True, init=False, repr=False, eq=False)  # a table, never instantiated
 class _GroupTable:
     """Each field is a config, named with underscores instead of dots; its synonym is the broker's default for it."""
 

@@ -54,6 +54,6 @@ class BrokerConfig(BrokerTable):
 
     @classmethod
     def of(cls, properties: Mapping[str, Given] = _NONE) -> Self:
-        """The defaults, overridden by these; they may include synonyms of topic configs, which are checked too."""
+        """The defaults, overridden by `properties`; synonyms of topic configs among these are only checked."""
         values: dict[str, Any] = parse_broker(properties)[1]
         return cls(**values)

@@ -11,7 +11,7 @@ from octavo.config.ranges import ANYTHING, AnyOf, Between, NotZero, OneOf, Repli
 DAY_MS = 86_400_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, init=False, repr=False, eq=False)  # made once, by `resolved`
+@dataclass(frozen=True, kw_only=True, slots=True, init=False, repr=False, eq=False)  # `resolved` has the methods
 class TopicTable:
     """Each field is a config, named with underscores instead of dots."""
 
@@ -19,7 +19,7 @@ class TopicTable:
     segment_bytes: int = config(
         INT, 1 << 30, Between(14), "log.segment.bytes",
         doc="The size that a segment's log file may reach. A batch that would pass it goes into a new segment. "
-        "Octavo accepts the small values that brokers before 4.0 took; today's refuse less than 1048576.",
+        "Octavo accepts the small values that brokers before 4.0 accepted; today's refuse less than 1048576.",
     )  # fmt: skip
     internal_segment_bytes: int | None = config(
         INT, None, internal=True,

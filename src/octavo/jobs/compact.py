@@ -72,8 +72,8 @@ class CompactedPartition(NamedTuple):
 
 
 class Compaction:
-    """A request on open directories. The constructor rolls segments if asked to, and decides what is due; `rows` cleans
-    it."""
+    """A request on open directories. The constructor rolls segments if the request says so, and decides what is due;
+    `rows` cleans it."""
 
     def __init__(self, request: CompactRequest, logs: LogManager) -> None:
         self._request = request

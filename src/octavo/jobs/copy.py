@@ -44,7 +44,7 @@ class CopyTask:
 
     snapshot: PartitionSnapshot
     topic_id: bytes | None
-    is_compacted: bool  # as far as is known
+    is_compacted: bool  # False if the source's configs are unknown
     notes: tuple[Note, ...] = ()
 
     @property

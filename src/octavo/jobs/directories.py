@@ -31,7 +31,7 @@ def directories(places: Sequence[Place], topics: Sequence[str], *, write: bool) 
     with ExitStack() as locks:
         for root in dict.fromkeys(Path(directory.root.location.path).resolve() for directory in found):
             locks.callback(lock_directory(root).release)
-        yield [_local_directory(place, topics) for place in places]  # listed again, now that nobody else changes it
+        yield [_local_directory(place, topics) for place in places]  # listed again, now that nobody else can change it
 
 
 def check_topics(logdirs: Sequence[str], topics: Sequence[str], partition: int | None = None) -> None:

@@ -27,7 +27,7 @@ _MOST_OFFSETS = 1 << 31  # a segment cannot span more
 
 @dataclass(slots=True)
 class LostPart:
-    """What some bytes of a log hold. `records` includes those of damaged batches, as far as their headers say."""
+    """What some bytes of a log hold. `records` includes the records that the headers of damaged batches claim."""
 
     size: int = 0
     first_offset: int | None = None
@@ -64,7 +64,7 @@ class Losses:
     by_path: dict[Path, LostPart] = field(default_factory=dict)
 
     def see(self, path: Path, start: int, end: int) -> None:
-        """Look at bytes that are about to be cut. In a dry run, the file may not really have this name."""
+        """Add bytes that are about to be cut, as `other_bytes` if unreadable: in a dry run no such file may exist."""
         loss = LostPart(end - start, other_bytes=end - start)
         try:
             with Location(LOCAL, str(path)).open() as log:

@@ -1,4 +1,4 @@
-"""Reads what the roots of log directories say about topics, from a path or a URL like their records."""
+"""Reads what the roots of log directories, at a path or a URL, say about topics."""
 
 from __future__ import annotations
 

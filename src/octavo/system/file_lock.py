@@ -88,7 +88,7 @@ def _lock_whole(descriptor: int) -> None:
 
 
 def _holder(path: Path) -> str:
-    """The process that holds a file's lock, by its number and name where the system tells them."""
+    """The process that holds a file's lock, with its number and name if the system gives them."""
     process = _process_with_lock(path) or _process_with_open(path)
     if process is None:
         return "another process"
@@ -111,7 +111,7 @@ def _process_with_lock(path: Path) -> int | None:
 
 
 def _process_with_open(path: Path) -> int | None:
-    """A process, of those that this one may look at, that has the file open."""
+    """A process that has the file open, among those that this one may inspect."""
     with contextlib.suppress(OSError):
         target = path.stat()
         for descriptor in Path("/proc").glob("[0-9]*/fd/*"):

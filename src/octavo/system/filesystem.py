@@ -312,7 +312,7 @@ class LocalFileSystem:
         return path.readlink() if path.is_symlink() else None
 
     def exists(self, path: Path) -> bool:
-        return os.path.exists(path)  # noqa: PTH110 (three times as fast, and asked for each of thousands of logs)
+        return os.path.exists(path)  # noqa: PTH110 (three times as fast, and called for each of thousands of logs)
 
     def is_folder(self, path: Path) -> bool:
         return os.path.isdir(path)  # noqa: PTH112 (as above)

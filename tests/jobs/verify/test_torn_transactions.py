@@ -29,4 +29,4 @@ def test_the_entry_of_the_last_marker_may_be_missing(
     index = next((tmp_path / "t-0").glob("*.txnindex"))
     index.write_bytes(b"")
     run = command("verify", "--all", str(tmp_path))
-    assert (run.exit, "missing-entry: none for producer" in run.stdout) == (exit_code, True)
+    assert (run.exit, "missing-entry: no entry for producer" in run.stdout) == (exit_code, True)

@@ -56,7 +56,7 @@ class Disks:
         self._check_directories(findings)
         self._check_topic_ids(findings)
         for claim, others in _minorities(self._partitions):
-            detail = f"the same partition of the same node as {others}: Kafka does not start on both"
+            detail = f"the same partition of the same node as {others}: Kafka does not start with both"
             findings.add(claim.path, None, FindingKind.DIRECTORY_ID, detail)
 
     def _check_topic_ids(self, findings: FindingCollector) -> None:
@@ -80,7 +80,7 @@ class Disks:
         ids = [_Claim(meta.directory_id, str(path), path) for path, meta in files if meta.directory_id is not None]
         for claim, others in _minorities(ids):
             shown = kafka_uuid.to_text(bytes(claim.subject)) if isinstance(claim.subject, bytes) else ""
-            findings.add(claim.path, None, FindingKind.DIRECTORY_ID, f"directory id {shown}, which {others} has too")
+            findings.add(claim.path, None, FindingKind.DIRECTORY_ID, f"directory id {shown}, the same as in {others}")
 
 
 def _minorities(claims: Iterable[_Claim]) -> list[tuple[_Claim, str]]:

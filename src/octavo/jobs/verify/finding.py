@@ -128,7 +128,7 @@ class FindingCollector:
         if content != written:
             same = takewhile(lambda pair: pair[0] == pair[1], zip(content, written, strict=False))
             common = sum(1 for _ in same)
-            self.add(path, common, FindingKind.DAMAGED_FILE, f"not as Kafka writes it, which is {written[:60]!r}")
+            self.add(path, common, FindingKind.DAMAGED_FILE, f"not as Kafka writes it, expected {written[:60]!r}")
 
     def add_failure(self, path: object, error: OSError) -> None:
         """Add a file that the operating system could not read."""

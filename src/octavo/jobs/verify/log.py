@@ -77,7 +77,7 @@ class LogCheck:
             start = resumed
 
     def check_last_batch(self, by_position: Mapping[int, int], by_timestamp: Mapping[int, int]) -> None:
-        """Nothing after the last batch can show that its offset jumped, but index entries that seem wrong can."""
+        """Report the last batch if index entries that seem wrong show that its offset jumped; no later batch can."""
         batch = self._last_batch
         if batch is None:
             return
@@ -166,7 +166,7 @@ class LogCheck:
     def _outside(self, first: int, last: int) -> str:
         end = self._view.next_base_offset
         expected = f"{self._view.base_offset} to {self._view.base_offset + INT32_MAX if end is None else end - 1}"
-        return f"offsets {first} to {last}, expected some of the segment's, {expected}"
+        return f"offsets {first} to {last}, expected offsets of the segment, {expected}"
 
     def _check_tail(self, stop: Stop, position: int, untrimmed: bool) -> None:
         """Report what follows the last batch."""

@@ -84,7 +84,7 @@ class ProducerCheck:
             is_ahead = entry.last_offset >= offset and entry.producer_id == next_producer_id()
             if state is None or not self._agree(state, entry, offset, is_ahead):
                 found = "none" if state is None else _shown(state)
-                detail = f"producer {entry.producer_id} with {_shown(entry)}, by the log {found}"
+                detail = f"producer {entry.producer_id} with {_shown(entry)}, according to the log {found}"
                 position = producer_snapshot.HEADER.size + slot * producer_snapshot.ENTRY.size
                 self._findings.add(path, position, FindingKind.WRONG_STATE, detail)
 

@@ -197,7 +197,7 @@ class _Indexes(NamedTuple):
         if self.offset_index.is_there:
             check_length(self.offset_index, findings, self._unused(view))
         elif not view.is_last and view.segment.log.size:
-            detail = "the segment's log is there, its offset index is not"
+            detail = "the segment has a log but no offset index"
             findings.add(self.offset_index.path, None, FindingKind.MISSING_FILE, detail, self.offset_index.lost)
         return OffsetIndexCheck(self.offset_index, view, witness, findings)
 

@@ -102,7 +102,7 @@ class TimeIndexCheck:
         is_closed = not view.is_unclosed or is_trimmed
         if not is_closed or largest >= expected:
             return
-        wanted = f"expected one of {expected}, the largest in the log"
+        wanted = f"expected one with timestamp {expected}, the largest in the log"
         if not self._index.is_there:
             self._findings.add(self._path, None, FindingKind.MISSING_FILE, f"no time index, {wanted}", self._index.lost)
             return

@@ -98,12 +98,12 @@ class TxnIndexCheck:
             entry = known.get((txn.producer_id, txn.last_offset))
             if entry is None:
                 severity = severities.of_aborted_transaction(view, txn.last_offset, log.next_offset)
-                self._findings.add(self._path, None, FindingKind.MISSING_ENTRY, f"none for {_shown(txn)}", severity)
+                self._findings.add(self._path, None, FindingKind.MISSING_ENTRY, f"no entry for {_shown(txn)}", severity)
             elif entry.txn != txn and entry.problem is None:
                 entry.problem = f"{_shown(entry.txn)}, expected {_shown(txn)} by the log"
         for entry in self._by_last[self._lasts :]:
             if entry.problem is None and not log.unreadable.hides_offset(entry.txn.last_offset) and not log.has_grown():
-                entry.problem = f"a marker at offset {entry.txn.last_offset}, the log ends before {log.next_offset}"
+                entry.problem = f"a marker at offset {entry.txn.last_offset}, but the log ends before {log.next_offset}"
         for entry in self._entries:
             if entry.problem is not None:
                 self._findings.add(self._path, entry.slot * ENTRY.size, FindingKind.WRONG_ENTRY, entry.problem)

@@ -46,7 +46,7 @@ class SegmentView:
         """Whether a crash came after appends to the last segment, which an earlier clean stop had closed.
 
         That stop trimmed its indexes, and appends make room for entries only when they need it. A flush may have come
-        after the appends: then the recovery point is at the log's end, and recovery still looks at this segment.
+        after the appends: then the recovery point is at the log's end, and recovery still checks this segment.
         """
         is_beyond = self.recovery_point is not None and next_offset >= self.recovery_point
         return self.is_last and not self.clean_shutdown and is_beyond
