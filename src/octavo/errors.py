@@ -70,7 +70,7 @@ class CorruptionError(OctavoError):
         self.path = path
 
     def at(self, *, position: int | None = None, path: str | None = None) -> CorruptionError:
-        """The same error with its path or position, added by an outer layer that knows it."""
+        """Add the path or position, which an outer layer knows; returns the same error."""
         self.position = self.position if position is None else position
         self.path = self.path if path is None else path
         return self

@@ -174,7 +174,7 @@ def command(
 
 
 def coloured(text: str, colour: str) -> str:
-    """Text for stdout in a colour, if that is a terminal, not a dumb one, and NO_COLOR (no-color.org) is not set."""
+    """The text, coloured if stdout is a terminal that is not dumb, and NO_COLOR (no-color.org) is not set."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return click.style(text, fg=colour)

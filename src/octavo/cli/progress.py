@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from octavo.system.runner import Progress
 
 _PATIENCE_SECONDS = 0.5
-_bars: list[_Bar] = []  # those at work, the innermost last
+_bars: list[_Bar] = []  # the active ones, the innermost last
 
 
 @contextmanager

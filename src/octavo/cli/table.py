@@ -17,8 +17,8 @@ _INDENT = 4
 
 
 class TableColumn(NamedTuple):
-    """A column of a table. If there is little room, those with the smallest `importance` are dropped first; 0 always
-    stays. The text of a last column that `wraps` continues on the next lines."""
+    """A column of a table. If there is little room, those with the smallest `importance` are dropped first, those
+    with 0 never. The text of a last column that `wraps` continues on the next lines."""
 
     name: str
     right: bool = False

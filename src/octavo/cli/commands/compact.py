@@ -71,13 +71,13 @@ def command(
     master: str | None,
     as_json: bool,
 ) -> int:
-    """Clean each partition once: the last record of every key stays. Prints one line per partition.
+    """Clean each partition once: the last record of every key stays.
 
     A partition is cleaned if its dirty ratio is above min.cleanable.dirty.ratio, or max.compaction.lag.ms has passed.
-    Each line says what was done or why nothing was, and what the cleaner could not go beyond: the active segment, an
-    open transaction, min.compaction.lag.ms. --config accepts topic configs, and log.cleaner.dedupe.buffer.size and
-    log.cleaner.io.buffer.load.factor, which limit the memory for keys. If the keys do not fit, the round ends before
-    the dirty part does, and the next round continues from there.
+    Prints what was done with each partition or why nothing was, and where the cleaner has to stop: at the active
+    segment, an open transaction or min.compaction.lag.ms. --config accepts topic configs, and
+    log.cleaner.dedupe.buffer.size and log.cleaner.io.buffer.load.factor, which limit the memory for keys. If the keys
+    do not fit, the round ends before the dirty part does, and the next round continues from there.
     """
     if dry_run and master is not None:
         raise click.UsageError("--dry-run works only on this machine: leave out --spark")

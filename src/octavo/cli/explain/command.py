@@ -42,7 +42,7 @@ def command(
 ) -> int:
     """Show what is in FILE, byte by byte: a log, an index, a transaction index, a producer snapshot, a checkpoint.
 
-    FILE is a path or a URL; for a folder, its files are listed with what each one is. With --position or --offset: each
+    FILE is a path or a URL; for a folder, its files are listed with their meanings. With --position or --offset: each
     field of one batch, message or entry with its position, its bytes in hex, its value and its meaning, down to the
     varints of a batch's records; a compressed batch is unpacked. With neither: one line per batch, entry or line of a
     text file, and why a log's batches end where they do. The exit code is 1 if what is shown is damaged.

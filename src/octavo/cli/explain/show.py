@@ -48,7 +48,7 @@ def show_page(title: str, nodes: Iterable[Node]) -> int:
     from octavo.cli.explain.html import html_page
 
     found = list(islice(nodes, _MOST_NODES + 1))
-    more = f"Only the first {_MOST_NODES} are shown; --position shows another one." if found[_MOST_NODES:] else ""
+    more = f"Only the first {_MOST_NODES} are shown; --position shows any other." if found[_MOST_NODES:] else ""
     click.echo(html_page(title, found[:_MOST_NODES], more))
     return int(any(True for node in found[:_MOST_NODES] for _ in node.problems()))
 

@@ -46,7 +46,7 @@ class CommittedOffset:
 
 @dataclass(frozen=True, slots=True)
 class MemberDescription:
-    """A member of a group. Newer protocols identify topics by id: a topic that is not on these disks has no name."""
+    """A member of a group. Newer protocols identify topics by id: a topic that is not on these disks is shown by it."""
 
     member_id: str
     instance_id: str | None

@@ -106,7 +106,7 @@ class OffsetIndexCheck:
                 self._wrong(entry, f"the last batch ends at position {log.position}")
         if times_are_sound and not log.unreadable:
             for entry in self._denied:
-                self._wrong(entry, "the time index has no entry for an append from there to it")
+                self._wrong(entry, "the time index has no entry for an append from there to this offset")
         self._check_styles()
         self._check_era()
 
