@@ -21,16 +21,16 @@ COMPAT_SUITES ?=
 BIN := .venv/bin
 PYTEST_OPTIONS = --numprocesses $(TEST_JOBS) --dist loadgroup -r fEs $(PYTEST_ARGS)
 PYTEST = $(BIN)/python -m pytest $(PYTEST_OPTIONS)
-# Suites whose subject runs on the kernels: they run once more on the plain-Python twin. (tests/kernels runs both itself.)
+# Suites of code that runs on the kernels: they run again on the plain-Python twin. (tests/kernels runs both itself.)
 TWIN_TESTS := $(wildcard tests/format tests/golden tests/property)
-# Suites in which the interpreter matters (threads, signals, processes): they run on a newer Python too, if one is there.
+# Suites in which the interpreter matters (threads, signals, processes): they run on a newer Python too, if there is one.
 NEWEST_TESTS := $(wildcard tests/unit tests/client tests/attack tests/storage/test_threads.py tests/storage/test_log_dir*.py)
 
 KERNEL_SOURCES := setup.py $(wildcard src/octavo/kernels/compiled/*.pyx src/octavo/kernels/compiled/*.pxd src/octavo/kernels/compiled/*.h)
-# What `make demo` needs, and in addition what everything else needs.
+# Stamp files: the packages for `make demo` are installed; those for everything else are too.
 DEMO := .venv/.demo
 INSTALLED := .venv/.installed
-# Named after the compiler, so that another one (or none: CC=/bin/false) builds again.
+# Named after the compiler, so that another compiler (or none: CC=/bin/false) causes a new build.
 space := $(subst ,, )
 KERNELS := .venv/.kernels-$(subst /,_,$(subst $(space),_,$(CC)))
 
@@ -66,9 +66,9 @@ test: setup ## run every test on the compiled kernels, and those of formats on t
 	@if ls src/octavo/kernels/compiled/*.so >/dev/null 2>&1; then set -x; OCTAVO_KERNELS=reference $(PYTEST) $(TWIN_TESTS); fi
 	@$(MAKE) --no-print-directory newest
 
-newest: setup ## run the tests of clients, threads and attacks on the newest Python that PySpark allows, where one is there
+newest: setup ## run the tests of clients, threads and attacks on the newest Python that PySpark allows, if it is newer than .venv's
 	@python=$$(scripts/newest_python.sh); \
-	if [ -z "$$python" ]; then echo "skipped: no Python newer than that of .venv is here"; exit 0; fi; \
+	if [ -z "$$python" ]; then echo "skipped: there is no Python here that is newer than that of .venv"; exit 0; fi; \
 	scripts/newest_venv.sh "$$python" && set -x && \
 	PYTHONPATH=src .venv-newest/bin/python -m pytest -p no:cacheprovider $(PYTEST_OPTIONS) $(NEWEST_TESTS)
 
@@ -93,7 +93,7 @@ site: setup ## build the documentation as a site in build/site, offline; open bu
 	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/site
 
 bench: export BENCH_RESULTS = benchmarks/results.json
-bench: setup ## measure each job beside its physical limit and its peers, and draw the README's plot (BENCH_ARGS=…)
+bench: setup ## measure each job against its physical limit or its peers, and draw the README's plot (BENCH_ARGS=…)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.reading $(BENCH_ARGS)
 	$(BIN)/python -m benchmarks.producing $(BENCH_ARGS)
@@ -109,7 +109,7 @@ bench: setup ## measure each job beside its physical limit and its peers, and dr
 fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
 	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)
 
-attack: setup ## kill, cut the power, fill disks, feed hostile files, interrupt, fork, crowd; print the scoreboard (ATTACK_ARGS=…)
+attack: setup ## kill, cut the power, fill disks, feed hostile files, interrupt, fork, all at once; print the scoreboard (ATTACK_ARGS=…)
 	$(BIN)/python -m tests.attack --jobs $(TEST_JOBS) $(ATTACK_ARGS)
 
 soak: setup ## attack, flip bytes, kill writers, read a busy broker's disk, fuzz for hours (SOAK_ATTACK= SOAK_FLIPS= SOAK_KILLS= SOAK_PLAYS= SOAK_SECONDS= SOAK_FRAMES= SOAK_INPUTS=)

@@ -2,7 +2,7 @@
 
 Where no C compiler works, no kernel is built: the package runs on their plain-Python twin, and its wheel is tagged
 `py3-none-any`, so that nothing mistakes it for a compiled one. A kernel that a working compiler refuses is an error,
-never a silent fall-back. OCTAVO_SANITIZE=address,undefined builds the kernels with these sanitizers (`make asan`).
+never a silent fallback. OCTAVO_SANITIZE=address,undefined builds the kernels with these sanitizers (`make asan`).
 """
 
 import os
@@ -16,7 +16,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-from distutils.ccompiler import new_compiler  # isort: skip  (setuptools' own, after its import)
+from distutils.ccompiler import new_compiler  # isort: skip  (setuptools provides it, once imported)
 from distutils.errors import CompileError  # isort: skip
 from distutils.sysconfig import customize_compiler  # isort: skip
 
@@ -24,7 +24,7 @@ KERNELS = Path("src/octavo/kernels/compiled")
 LIMITED_API = "0x030B0000"  # Python 3.11: one binary serves every later version
 SANITIZE = os.environ.get("OCTAVO_SANITIZE")
 SANITIZE_ARGS = ["-O1", "-g", "-fno-omit-frame-pointer", f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
-SANITIZE_ARGS += ["-fno-wrapv"]  # Python's own flags define what happens when a signed number overflows
+SANITIZE_ARGS += ["-fno-wrapv"]  # Python's own flags make signed overflow wrap, which would hide it
 STRIP = ["-Wl,-s"] if sys.platform == "linux" else []  # symbols are four fifths of a kernel's size
 
 
@@ -55,7 +55,7 @@ def kernel(source: Path) -> Extension:
 
 
 class BuildKernels(build_ext):
-    """Leaves the folders of the Python that builds out of the binaries: a kernel links to no library there."""
+    """Removes the building Python's library folders (rpath) from the binaries: a kernel links to no library there."""
 
     def build_extensions(self) -> None:
         self.compiler.linker_so = [word for word in self.compiler.linker_so if not word.startswith("-Wl,-rpath")]

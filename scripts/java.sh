@@ -20,5 +20,5 @@ if ! found && [[ $(id -u) -eq 0 ]] && command -v apt-get >/dev/null; then
     done
 fi
 if ! found; then
-    echo "No Java runtime of version 17 or later (JAVA_HOME or the PATH): tests against Kafka's own classes will be skipped." >&2
+    echo "No Java runtime of version 17 or later in JAVA_HOME or on the PATH: install one to run Spark and the tests that need Java." >&2
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fetch the jars of real Kafka that tests compare with into .cache/kafka-<version>/libs, through Maven.
 # OCTAVO_KAFKA_LIBS names another folder that holds kafka-<version>/libs: then nothing is fetched.
-# --if-possible: a failure is one sentence, remembered so that the next run does not wait for the network again.
+# --if-possible: a failure prints one sentence, and is remembered so that the next run does not wait for the network.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 soft=${1:-}
@@ -33,5 +33,5 @@ for pom in scripts/kafka-*.pom.xml; do
         echo "Maven could not fetch $version (see .cache/$version.log)" >"$failed"
         give_up "$(cat "$failed")"
     fi
-    mv "$libs.part" "$libs" # whole or not at all
+    mv "$libs.part" "$libs" # so that the folder is complete if it exists
 done

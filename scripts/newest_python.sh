@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Print the newest Python above .venv's own that the installed PySpark allows, from the PATH or pyenv; nothing if
-# there is none.
+# Print the newest Python that the installed PySpark allows, from the PATH or pyenv, if it is newer than that of .venv;
+# otherwise print nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ for minor in sorted((int(minor) for minor in allowed if minor.isdigit()), revers
 END
 }
 
-# A command may exist without an interpreter behind it, like pyenv's shims.
+# A command may exist without a working interpreter, like pyenv's shims.
 works() { "$1" -c "import ensurepip, sys, venv; sys.exit(sys.version.startswith('$2.') is False)" >/dev/null 2>&1; }
 
 for version in $(newer_versions); do

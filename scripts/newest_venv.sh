@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Make .venv-newest with the newest Python that PySpark allows, and what the tests that run there need.
-# The package itself is not installed: src is imported, and the kernels in it serve every Python from 3.11 on.
+# Make .venv-newest with the given Python, and install what the tests that run there need.
+# The package itself is not installed: src is imported, and its kernels work with every Python from 3.11 on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$1

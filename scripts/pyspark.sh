@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Run a short Spark suite on another PySpark than that of .venv: scripts/pyspark.sh 4.2.1 [pytest's arguments]
-# It goes into .cache/pyspark-<version> and comes first on the path; everything else is that of .venv.
+# Run a short Spark suite on a PySpark other than that of .venv: scripts/pyspark.sh 4.2.1 [pytest's arguments]
+# It is installed into .cache/pyspark-<version> and comes first on the path; everything else is from .venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-version=${1:?which version, as in scripts/pyspark.sh 4.2.1}
+version=${1:?name a version, as in scripts/pyspark.sh 4.2.1}
 shift
 home=.cache/pyspark-$version
 if [[ ! -d $home ]]; then
     echo "Installing PySpark $version into $home."
     rm -rf "$home.part"
     .venv/bin/pip install --quiet --target "$home.part" "pyspark==$version"
-    mv "$home.part" "$home" # whole or not at all
+    mv "$home.part" "$home" # so that the folder is complete if it exists
 fi
 export PYTHONPATH=$PWD/$home:$PWD/src:$PWD
 found=$(.venv/bin/python -c 'import pyspark; print(pyspark.__version__)')

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Set up .venv at the versions of constraints.txt, and say what is being done.
 #   venv.sh demo   the package (editable), its dependencies, PySpark: what `make demo` needs
-#   venv.sh dev    in addition what tests, lint and benchmarks need
+#   venv.sh dev    in addition, what tests, lint, docs and benchmarks need
 # PYTHON names the interpreter to use. Without it, the system's own comes first, if it can make environments and compile
 # extensions: distributions build it with profile-guided optimization, and it answers a small request in two thirds of
 # the time that pyenv's default build takes. Then the usual names on the PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-unset PYTHONPATH # pip would take the package for installed if src were on it
+unset PYTHONPATH # if src were on it, pip would consider the package installed
 
 new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
 
@@ -77,7 +77,7 @@ demo)
     install setuptools Cython
     install_extra spark
     step "Compiling the kernels and installing octavo itself"
-    # Without build isolation the build takes its pinned setuptools and Cython from .venv too.
+    # Without build isolation, the build uses the pinned setuptools and Cython of .venv.
     install --quiet --no-deps --no-build-isolation --editable .
     step "Looking for Java, which Spark needs"
     scripts/java.sh
