@@ -154,7 +154,7 @@ def test_what_a_selection_leaves_out_is_mentioned(tmp_path: Path) -> None:
     assert note.sentence.startswith("only Kafka's internal topics are here")
     write_segment(tmp_path / "orders-0", 0, batch(0, 3))
     (note,) = library.scan(tmp_path, re.compile("ordres.*")).notes
-    assert note.sentence == "no topic matches 'ordres.*'; there is __consumer_offsets, orders"
+    assert note.sentence == "no topic matches 'ordres.*'; the topics are __consumer_offsets, orders"
 
 
 def test_a_missing_partition_is_answered_with_those_there_are(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_consumer_of_an_unknown_topic_says_so(tmp_path: Path, caplog: pytest.L
         consumer = logs.consumer("ordres")
         assert [consumer.poll(), consumer.poll()] == [{}, {}]
         (warning,) = [record.getMessage() for record in caplog.records if "ordres" in record.getMessage()]
-        assert warning == "there is no topic 'ordres' (did you mean orders?); records are read once it is created"
+        assert warning == "there is no topic 'ordres' (did you mean orders?); its records are read once it is created"
         logs.create_topic("ordres")
         assert list(consumer) == []
         assert len(list(logs.consumer("orders"))) == 1

@@ -121,7 +121,7 @@ def test_a_misspelt_topic_is_an_error(store: Store, caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.WARNING):
         assert consumer.poll() == {} == consumer.poll()
     said = [message.getMessage() for message in caplog.records]
-    assert said == ["there is no topic 'ordres' (did you mean orders?); records are read once it is created"]
+    assert said == ["there is no topic 'ordres' (did you mean orders?); its records are read once it is created"]
 
 
 def test_topics_are_created_on_request(tmp_path: Path) -> None:

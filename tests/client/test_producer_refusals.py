@@ -36,7 +36,7 @@ def test_what_the_topic_refuses_fails_and_the_rest_goes_on(store: Store) -> None
         ({"key": 5.0}, TypeError, "a key of type float"),
         ({"timestamp": -1}, InvalidTimestampError, "timestamp -1, expected 0 or more"),
         ({"timestamp": 1 << 63}, InvalidTimestampError, "timestamp 9223372036854775808, expected at most"),
-        ({"timestamp": "now"}, TypeError, "timestamp 'now', expected milliseconds since 1970 as a number"),
+        ({"timestamp": "now"}, TypeError, "timestamp 'now' is not a number, expected milliseconds since 1970"),
         ({"partition": 2}, UnknownTopicOrPartitionError, "there is no partition t-2, expected 0 to 0"),
         ({"partition": -1}, UnknownTopicOrPartitionError, "there is no partition t--1"),
         ({"topic": "u"}, UnknownTopicOrPartitionError, "there is no topic 'u'; create it with create_topic"),

@@ -83,7 +83,7 @@ class LogDir(LogManager):
 
     @property
     def paths(self) -> list[Path]:
-        """The directories, as `octavo.scan` takes them."""
+        """The directories, as `octavo.scan` accepts them."""
         return [root.path for root in getattr(self, "roots", ())]
 
     def producer(
@@ -165,7 +165,7 @@ class LogDir(LogManager):
 
     @property
     def producer_ids(self) -> ProducerIds:
-        """Gives out the ids of producers."""
+        """Allocates the ids of producers."""
         return self._clients.producer_ids
 
     def transactions(self, *, start: bool = True) -> TransactionCoordinator:

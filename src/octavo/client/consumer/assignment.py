@@ -43,7 +43,7 @@ class AssignedPartitions:
         self._commits = commits
         self._listeners = Listeners()
         self._token: object = None  # of the membership that `states` belong to
-        self._announced: frozenset[TopicPartition] = frozenset()  # what the listener was last told
+        self._announced: frozenset[TopicPartition] = frozenset()  # the partitions that the listener knows
         self.membership: Membership | None = None
         self.states: dict[TopicPartition, PartitionState] = {}
 
@@ -81,7 +81,7 @@ class AssignedPartitions:
         self._commits.write_changed(self.states.values(), self.membership)
 
     def _take(self, owned: frozenset[TopicPartition]) -> None:
-        """Read exactly these partitions, and tell the listener about the new ones."""
+        """Read exactly these partitions, and call the listener with the new ones."""
         for topic_partition in self.states.keys() - owned:
             del self.states[topic_partition]
         new = owned - self.states.keys()

@@ -44,9 +44,10 @@ class OffsetCommits:
         return found
 
     def write(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], membership: Membership | None) -> None:
-        """Commit offsets; raises if the group has given the partitions to others."""
+        """Commit offsets; raises if the group may have given the partitions to others."""
         if membership is not None and not membership.is_alive:
-            raise IllegalStateError("the group has given this consumer's partitions to others: it did not poll in time")
+            reason = "it has not polled yet, or not within max.poll.interval.ms"
+            raise IllegalStateError(f"the consumer is not a member of its group: {reason}; poll first")
         group_id = self._group_id()
         if not offsets:
             return

@@ -62,7 +62,7 @@ class Consumer(Closing):
         self._states = self._assignment.states
         self._collector = Collector(self._states)
         self._named: frozenset[str] = frozenset()  # topics that are subscribed to by name
-        self._warned: frozenset[str] = frozenset()  # those of them that a warning says are missing
+        self._warned: frozenset[str] = frozenset()  # the names for which missing topics were reported
         self._loop: Iterator[ConsumerRecord] | None = None
         self._idle = Signal()
         self._is_woken = False
@@ -158,7 +158,7 @@ class Consumer(Closing):
         while True:
             self._refresh()
             is_last_look = _is_over(end)
-            if found or is_last_look:  # not while it waits: then producers follow linger.ms
+            if found or is_last_look:  # while it waits, linger.ms decides when producers append
                 self._write_held()
             found = False
             for state in self._collector.in_turn():
@@ -171,7 +171,7 @@ class Consumer(Closing):
                         yield record
                     except GeneratorExit:
                         raise
-                    except BaseException:  # an interrupt: perhaps nobody got it
+                    except BaseException:  # an interrupt: perhaps nobody got the record
                         if state.seeks == seeks:
                             state.advance(before)
                         raise
@@ -310,7 +310,7 @@ class Consumer(Closing):
         self._assignment.refresh()
 
     def _write_held(self) -> None:
-        """Let the producers of this LogDir append what they hold for the topics read here.
+        """Make the producers of this LogDir append what they hold for the topics read here.
 
         Called before logs are read, not after finding nothing: a producer may append on its own in between, and then
         nobody would read again.
@@ -325,7 +325,7 @@ class Consumer(Closing):
 
     def _warn_of_missing_topics(self) -> None:
         if self._named != self._warned and (missing := self._missing_topics()):
-            _log.warning("%s; records are read once it is created", missing)
+            _log.warning("%s; its records are read once it is created", missing)
         self._warned = self._named
 
     def _check_own(self) -> None:
@@ -333,7 +333,7 @@ class Consumer(Closing):
             raise IllegalStateError(self._refusal)
 
     def _wait(self, end: float | None) -> bool:
-        """Sleep briefly; returns whether there is time to look again."""
+        """Sleep briefly; returns whether to look again: not if the time is over, or `wakeup` was called."""
         left = _LOOK_SECONDS if end is None else min(end - time.monotonic(), _LOOK_SECONDS)
         if left > 0 and not self._idle.wait(lambda: self._is_woken, left):
             return True

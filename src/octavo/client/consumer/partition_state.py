@@ -48,7 +48,7 @@ class PartitionState:
         self._reset = reset
         self._clock = clock
         self._position: int | None = None
-        self._ahead: tuple[FetchedRecords, int] | None = None  # and the position where the rest of them begins
+        self._ahead: tuple[FetchedRecords, int] | None = None  # with the position of the next of them
 
     @property
     def position(self) -> int | None:
@@ -98,7 +98,7 @@ class PartitionState:
         return [], -1
 
     def _fetch(self, position: int) -> FetchedRecords | None:
-        """Fetch from the position on, or from the one that auto.offset.reset puts in its place."""
+        """Fetch from the position on; if the log does not have it, from where auto.offset.reset says."""
         try:
             return fetch(self.topic_partition, self.log, position, self._options)
         except OffsetOutOfRangeError:

@@ -57,7 +57,7 @@ class Accumulator:
     def append(self, queues: TopicQueues, queue: PartitionQueue, record: Sent) -> tuple[ProducerBatch, int]:
         """Add a record that did not fit into the open batch to a new batch; append what is closed.
 
-        If the topic was deleted, and perhaps created again, everything still waiting for the old one fails.
+        If the topic was deleted, and perhaps created again, everything that still waits for the deleted topic fails.
         """
         while not queue.is_current:
             gone = UnknownTopicOrPartitionError(f"topic {queue.topic} was deleted")
@@ -82,8 +82,8 @@ class Accumulator:
     def drain(self, queue: PartitionQueue, *, now: bool = False) -> None:
         """Append the queue's closed batches, in order, up to one that must wait for its retry, which is scheduled.
 
-        With `now` none has to wait. An interrupt leaves a batch where it is: it is tried again with its sequence, and a
-        log that already has it answers with its offsets.
+        With `now`, no batch has to wait. After an interrupt a batch is still in the queue: it is tried again with its
+        sequence, and a log that already has it answers with its offsets.
         """
         with queue.lock:
             while queue.closed:
@@ -93,7 +93,7 @@ class Accumulator:
                         break
                     try:
                         self._sender.append(queue, batch)
-                    except Exception as error:  # whatever it is, whoever waits for the batch must get it
+                    except Exception as error:  # any error must reach whoever waits for the batch
                         self._sender.fail(batch, error)
                     if not batch.is_settled:
                         break
@@ -168,7 +168,7 @@ class Accumulator:
 
     def _too_large(self, record: Sent) -> RecordTooLargeError:
         _, key, value, headers = record
-        found = f"a record that may take {upper_bound(key, value, headers)} bytes"
+        found = f"a record of up to {upper_bound(key, value, headers)} bytes"
         limit = "max.request.size" if self._max_bytes == self._config.max_request_size else "buffer.memory"
         return RecordTooLargeError(f"{found}, expected at most {limit}, {self._max_bytes}")
 

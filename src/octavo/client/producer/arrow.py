@@ -19,7 +19,7 @@ from octavo.kernels.columns import RecordColumns
 # The columns that are written; a scan's other columns are known and ignored, because the log determines them.
 TAKEN = ("timestamp", "key", "value", "headers")
 KNOWN = ("topic", "partition", "offset", "timestampType", *TAKEN)
-# How many rows are taken at a time, to keep their columns and encoded batches small.
+# How many rows are handled at a time, to keep their columns and encoded batches small.
 ROWS_AT_ONCE = 1 << 16
 
 NO_PARTITION = -1
@@ -50,7 +50,7 @@ def columns_of(batch: pa.RecordBatch, now_ms: int, first_row: int) -> RecordColu
     `first_row`."""
     unknown = set(batch.schema.names) - set(KNOWN)
     if unknown:
-        raise EncodingError(f"column {min(unknown)!r} is not a column of records: give some of {', '.join(KNOWN)}")
+        raise EncodingError(f"column {min(unknown)!r} is not a column of records, expected some of {', '.join(KNOWN)}")
     taken = [name for name in TAKEN if name in batch.schema.names]
     chosen = batch.select(taken)
     if "timestamp" in taken and chosen.column("timestamp").null_count:

@@ -31,8 +31,8 @@ class ProducerBatch:
     compression `ratio` (0 without a codec). Only the holder of the partition's lock closes, completes or splits it.
     `push` appends it to the log without waiting for linger.ms.
 
-    `encoded` has the bytes for the log, with producer, sequence and CRC; `header` is a copy of its header, because an
-    append changes that.
+    `encoded` has the bytes for the log, with producer, sequence and CRC; `header` is a copy of their header, because an
+    append changes it in place.
 
     An interrupt may come between any two steps: `is_done` and `parts` are set after everything they imply, and a
     callback is removed just before it is called.
@@ -177,7 +177,7 @@ class ProducerBatch:
             self.push()
             left = _HURRY_SECONDS if end is None else min(end - time.monotonic(), _HURRY_SECONDS)
             if not self.completed.wait(lambda: self.is_settled, left) and left < _HURRY_SECONDS:
-                raise TimeoutError(f"{self.topic}-{self.partition}: no answer after {timeout} seconds")
+                raise TimeoutError(f"{self.topic}-{self.partition}: not appended after {timeout} seconds")
 
     def _finish(self) -> None:
         self.is_done = True

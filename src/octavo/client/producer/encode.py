@@ -50,7 +50,7 @@ def as_bytes(content: object, what: str) -> bytes | None:
 def check_timestamp(timestamp: float) -> None:
     """Refuse what is not a number of milliseconds from 1970 on."""
     if not isinstance(timestamp, Real):
-        raise TypeError(f"timestamp {timestamp!r}, expected milliseconds since 1970 as a number")
+        raise TypeError(f"timestamp {timestamp!r} is not a number, expected milliseconds since 1970")
     if not 0 <= timestamp <= INT64_MAX:
         expected = "0 or more" if timestamp < 0 else f"at most {INT64_MAX}"
         raise InvalidTimestampError(f"timestamp {timestamp}, expected {expected}")

@@ -45,7 +45,7 @@ class RecordFuture:
         return self._metadata()
 
     def get(self, timeout: float | None = None) -> RecordMetadata:
-        """The same as `result`, under the name that kafka-python has for it."""
+        """The same as `result`, under kafka-python's name."""
         return self.result(timeout)
 
     def exception(self, timeout: float | None = None) -> Exception | None:
@@ -77,12 +77,12 @@ class RecordFuture:
         return self.result().timestamp
 
     def add_callback(self, called: Callable[[RecordMetadata], object]) -> Self:
-        """Call with the metadata once the record is in the log, on the thread that appends it; at once if it already
-        is."""
+        """Call a function with the metadata once the record is in the log, on the thread that appends it; at once if it
+        already is."""
         return self._when_done(lambda future: called(future._metadata()), on_error=False)
 
     def add_errback(self, called: Callable[[Exception], object]) -> Self:
-        """Call with the error if the record could not be appended."""
+        """Call a function with the error if the record could not be appended."""
         return self._when_done(lambda future: called(future._error()), on_error=True)
 
     def _when_done(self, called: Callable[[RecordFuture], object], *, on_error: bool) -> Self:

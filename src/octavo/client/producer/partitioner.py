@@ -92,7 +92,7 @@ def route_rows(
 
 
 def partition_for_key(key: bytes, partitions: int) -> int:
-    """The partition of a key."""
+    """The partition of a key, as Kafka's clients choose it."""
     return (kernels.murmur2(key) & _POSITIVE) % partitions
 
 

@@ -123,7 +123,7 @@ class ProducerParts:
         )
 
     def lose_track(self) -> None:
-        """After an append that may or may not be in the log, let nothing follow with its sequence.
+        """After an append that may or may not be in the log, make sure that nothing else gets its sequence.
 
         A transaction can then only be aborted, which begins a new epoch anyway.
         """

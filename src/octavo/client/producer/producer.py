@@ -105,8 +105,8 @@ class Producer(Closing):
 
             producer.send("orders", b"a coffee", key="table 5", headers={"waiter": "Ann"})
 
-        Key and value are bytes, text (written as UTF-8) or None, which is null; or whatever the producer's serializers
-        take. Headers are a mapping, or pairs. Without a partition the key decides; without a key, records stick to one
+        Key and value are bytes, text (written as UTF-8) or None, which is null; or whatever the serializers accept.
+        Headers are a mapping, or pairs. Without a partition the key decides; without a key, records stick to one
         randomly chosen partition for about one batch. The timestamp is in milliseconds, now by default;
         `timestamp_ms` is kafka-python's name for it. Returns a future at once; raises for an unknown topic and for a
         record that is too large.
@@ -194,8 +194,8 @@ class Producer(Closing):
         self._accumulator.disown()
 
     def init_transactions(self) -> None:
-        """Do nothing: creating the producer has done it already. Kafka's producer needs this call before its first
-        transaction."""
+        """Only check that the producer is transactional and open. Kafka's producer needs this call before its first
+        transaction; here, creating the producer does its work."""
         self._open_session()
 
     def begin_transaction(self) -> None:
@@ -235,7 +235,7 @@ class Producer(Closing):
         self._abort(transaction, NO_TRANSACTION)
 
     def _abort(self, transaction: ProducerTransaction, refusal: str) -> None:
-        self._accumulator.abandon_all(TransactionAbortedError("its transaction was aborted"))
+        self._accumulator.abandon_all(TransactionAbortedError("not appended: the transaction was aborted"))
         try:
             transaction.abort()
         except Exception:
@@ -260,7 +260,7 @@ class Producer(Closing):
 
     def _abort_after_error(self) -> None:
         """Abort, but let the user see the original error."""
-        with suppress(ProducerFencedError):  # the producer that fenced this one has already aborted it
+        with suppress(ProducerFencedError):  # whoever fenced this producer has aborted its transaction
             try:
                 self.abort_transaction()
             except KafkaError as error:

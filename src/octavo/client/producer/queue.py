@@ -69,7 +69,7 @@ class PartitionQueue:
 
     @property
     def is_current(self) -> bool:
-        """Whether the partition is still the same one: it was not deleted, and perhaps created again."""
+        """Whether the partition still exists and is the same one: not deleted and created again."""
         return self._log_manager.logs.get(self.topic_partition) is self.log
 
     def close_open(self) -> None:
@@ -78,7 +78,7 @@ class PartitionQueue:
         if batch is not NO_BATCH:
             batch.close()
             is_listed = batch.is_settled or (self.closed and self.closed[-1] is batch)
-            if not is_listed:  # otherwise an interrupt came right after this the last time
+            if not is_listed:  # otherwise an interrupt came after this line the last time
                 self.closed.append(batch)
             self.open = NO_BATCH
 
@@ -113,7 +113,7 @@ class PartitionQueue:
 def _create(topic: str, log_manager: LogManager) -> None:
     """Create a topic that a record is sent to, if auto.create.topics.enable allows it; otherwise raise.
 
-    Kafka's default is to create it. Here a program has to ask: a misspelt name should be an error.
+    Kafka's default is to create it. Here a program has to ask for that: a misspelt name should be an error.
     """
     if AUTO_CREATE in log_manager.broker_properties and log_manager.broker_config.auto_create_topics_enable:
         with suppress(TopicExistsError):  # another thread was faster
@@ -161,7 +161,7 @@ class TopicQueues:
         return self.queues[partition]
 
     def spread(self, sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The partitions for records of these sizes that name neither a partition nor a key."""
+        """The partitions for records of these sizes that have neither a partition nor a key."""
         with self.lock:
             return self.sticky.spread(sizes)
 

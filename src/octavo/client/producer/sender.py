@@ -96,7 +96,7 @@ class Sender:
         self.append(queue, batch)
 
     def _retry(self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError) -> None:
-        """Let the batch wait; give up if no retry can help."""
+        """Set the time of the next attempt, or fail the batch if no retry can help."""
         now_ms, config = self._clock.monotonic_ms(), self._config
         batch.attempts += 1
         expired = now_ms - batch.created_ms >= config.delivery_timeout_ms
@@ -127,7 +127,7 @@ class Sender:
 def _split_batch(batch: ProducerBatch, batch_size: int, ratio: float) -> list[tuple[int, ProducerBatch]]:
     """Divide the records of a batch into smaller batches, each with the original place of its first record.
 
-    Each has at most batch.size bytes, or half of the batch's own size if that was not larger.
+    Each has at most batch.size bytes (half of the batch, if that is not larger than batch.size), or one larger record.
     """
     size = batch.filled
     limit = batch_size if size > batch_size else size // 2

@@ -1,4 +1,4 @@
-"""The producer's side of transactions: whether one is open, its partitions, and how it ended."""
+"""The producer's side of transactions: whether one is open, its partitions, and its first error."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ProducerTransaction:
             raise IllegalStateError(NO_TRANSACTION)
         try:
             self._session.end(commit=False)
-        except Exception:  # the producer that fenced this one has aborted it, or the next begin does
+        except Exception:  # whoever fenced this producer has aborted it, or the next begin will
             self.is_open = False
             raise
         self._reset()
