@@ -94,7 +94,7 @@ def test_filters_of_a_scan(logs: Path) -> None:
     assert scan(logs, "fruit", key="k1").count() == 3
     with pytest.raises(ScanError, match="is not a regular expression"):
         scan(logs, grep="(")
-    with pytest.raises(ScanError, match="leave both in columns"):
+    with pytest.raises(ScanError, match="keep key and value in columns"):
         scan(logs, key="k", columns=["offset"])
 
 

@@ -155,7 +155,7 @@ def test_credentials_in_a_url_are_not_shown() -> None:
 
 def test_without_fsspec_the_message_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
-    with pytest.raises(ScanError, match="other file systems need the package fsspec"):
+    with pytest.raises(ScanError, match="other file systems need fsspec"):
         locate("memory://x")
 
 

@@ -53,7 +53,7 @@ class _Planned(NamedTuple):
     tasks: list[ReadTask]
     notes: list[Note]
     failure: OSError | None = None
-    is_beyond: bool = False  # reading was to start beyond its end
+    is_beyond: bool = False  # the requested start is beyond its end
 
 
 def scan(
@@ -96,7 +96,7 @@ def scan(
             key, value and headers.
         text: give keys, values and header values as strings, with U+FFFD for what is not UTF-8; default: as bytes.
             Records as Python objects always have bytes.
-        split_bytes: the size of log that one task of `Scan.plan` reads at most, approximately.
+        split_bytes: about how many bytes of log one task of `Scan.plan` reads at most.
         on_damage: "raise" the error of a damaged batch or an unreadable file, or "skip" it with a note in `Scan.notes`.
             What a crash leaves at the end of a log, an incomplete batch or zeros, is not damage.
         max_unpacked_bytes: a compressed batch that unpacks to more counts as damaged; None: 256 MiB, or what the
@@ -131,7 +131,7 @@ def scan(
         raise ScanError(f"max_unpacked_bytes must be above 0, not {max_unpacked_bytes}")
     chosen, where = _columns(columns), _filter(key, grep)
     if where is not None and not {"key", "value"} <= set(chosen):
-        raise ScanError("to filter by key or value, leave both in columns")
+        raise ScanError("to filter by key or grep, keep key and value in columns")
     request = ScanRequest(bounds, isolation_level, chosen, split_bytes, max_unpacked_bytes, where, text)
     return Scan([log_dirs.partitions[topic_partition] for topic_partition in wanted], request, findings, notes)
 
@@ -268,7 +268,7 @@ class Scan:
 
             octavo.scan("logs", "orders").limit(1000).to_pandas()
 
-        If this scan is already planned, the new one reads by the same plan.
+        If this scan is already planned, the new one uses the same plan.
         """
         if records < 0:
             raise ScanError(f"limit must be 0 or more, not {records}")
@@ -330,7 +330,7 @@ class Scan:
 
     def _check_unlimited(self, what: str) -> None:
         if self._limit is not None:
-            raise ScanError(f"a scan with a limit has no {what}: call {what}() on the scan without it")
+            raise ScanError(f"a scan with a limit has no {what}: call {what}() on the scan without the limit")
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         return self.records()

@@ -15,7 +15,7 @@ class Note(NamedTuple):
 
     path: str
     sentence: str
-    is_damage: bool = False  # something that was asked for is, or may be, missing
+    is_damage: bool = False  # something that was requested is, or may be, missing
     position: int | None = None  # of a damaged batch in the file
 
     def __str__(self) -> str:

@@ -84,7 +84,7 @@ class ScanConsumer:
         found = True
         while not self.is_closed:
             is_last_look = end is not None and time.monotonic() >= end
-            if found or is_last_look:  # while it waits, linger.ms decides when they are written
+            if found or is_last_look:  # while it waits, linger.ms decides when producers append
                 self._write_held()
             found = False
             for partition in self._collector.in_turn():
@@ -155,7 +155,7 @@ class ScanConsumer:
         return {partition: self._one(partition).reach().start for partition in map(as_topic_partition, partitions)}
 
     def end_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
-        """The end offset of what this consumer may see now."""
+        """The offset after the last record of each partition that this consumer may see now."""
         return {partition: self._one(partition).reach().end for partition in map(as_topic_partition, partitions)}
 
     def offsets_for_times(self, times: Mapping[Partition, int]) -> dict[TopicPartition, int | None]:
@@ -164,7 +164,7 @@ class ScanConsumer:
         return {partition: self._one(partition).first_from(timestamp) for partition, timestamp in named.items()}
 
     def committed(self, partition: Partition) -> int | None:
-        """What the group had committed for a partition when this consumer was created; None if there is none."""
+        """The offset that the group had committed for a partition when this consumer was created; None without one."""
         return self._committed.get(as_topic_partition(partition))
 
     def commit(self, offsets: object = None) -> None:

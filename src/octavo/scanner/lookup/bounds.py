@@ -50,7 +50,7 @@ class OffsetRange:
     start: int
     end: int
     notes: tuple[Note, ...] = ()
-    is_beyond: bool = False  # it was to start beyond the log's end
+    is_beyond: bool = False  # the requested start is beyond the log's end
 
 
 def resolve(bounds: Bounds, snapshot: PartitionSnapshot) -> OffsetRange:

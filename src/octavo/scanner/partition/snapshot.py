@@ -169,7 +169,7 @@ def look_at(
     found = PartitionSnapshot(files, segments, log_start_offset, log_end_offset, high_watermark, tail, notes, failure)
     if not is_committed:
         return found
-    from octavo.scanner.partition.transactions import read_transactions  # it loads what decodes markers
+    from octavo.scanner.partition.transactions import read_transactions  # it loads the decoder of markers
 
     return replace(found, transactions=read_transactions(found))
 

@@ -34,7 +34,7 @@ class PartitionTransactions(NamedTuple):
     last_stable_offset: int
     aborted: tuple[AbortedTxn, ...]  # ordered by last offset
     notes: tuple[Note, ...] = ()
-    # The index may lack markers of aborted transactions below this offset, because a segment's index is missing or
+    # The indexes may lack aborted transactions that end below this offset, because a segment's index is missing or
     # damaged.
     unindexed_below: int = 0
     open: tuple[tuple[int, int], ...] = ()  # producer ids of open transactions, with their first offsets

@@ -53,7 +53,7 @@ class PartitionFiles:
     segments: tuple[ListedSegment, ...]  # by base offset
     snapshots: dict[int, FileStat]  # producer snapshots by ascending offset
     others: dict[str, FileStat]  # all other files: small files, .deleted, .cleaned, .swap, unknown names
-    whole: bool = True  # False: a single segment file was asked for, not its partition
+    whole: bool = True  # False: single segment files were given, not the partition
 
     @property
     def topic_partition(self) -> TopicPartition:

@@ -19,8 +19,8 @@ from octavo.system.os_errors import placed
 from octavo.system.urls import shown_url, without_secrets
 
 _RETRY_LIMIT, _RETRY_SECONDS = "retry_limit_seconds", 15  # a setting of pyarrow's; S3's three attempts take 7 s
-_DETAILS = re.compile(r"google::cloud::Status\(| error_info=\{.*", re.DOTALL)  # Google's say everything again
-_REFUSED = re.compile("ACCESS_DENIED|ACCESS_KEY|SIGNATURE")  # in the name of an error of AWS
+_DETAILS = re.compile(r"google::cloud::Status\(| error_info=\{.*", re.DOTALL)  # Google's repeat the whole error
+_REFUSED = re.compile("ACCESS_DENIED|ACCESS_KEY|SIGNATURE")  # in the names of AWS errors
 _CREDENTIALS = "no credentials, or wrong ones? Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 
 
@@ -121,7 +121,7 @@ def locate_url(url: str) -> Location:
 
 
 def _impatient(url: str) -> str:
-    """The URL with a limit for retries if Google's client, which otherwise tries for 15 minutes, would use it."""
+    """The URL; one of Google's gets a time limit for retries, because its client otherwise tries for 15 minutes."""
     address, _, query = url.partition("?")
     if not address.lower().startswith(("gs://", "gcs://")) or f"{_RETRY_LIMIT}=" in query:
         return url
@@ -132,7 +132,7 @@ def _fsspec(url: str, refused: Exception) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise _refused(url, refused, "; other file systems need the package fsspec") from None
+        raise _refused(url, refused, "; other file systems need fsspec: pip install 'octavo[remote]'") from None
     try:
         file_system, path = url_to_fs(url)
     except (ValueError, ImportError) as error:

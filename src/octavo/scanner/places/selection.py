@@ -55,13 +55,13 @@ class TopicSelection:
         ]
 
     def notes_on(self, names: Collection[TopicPartition], chosen: Collection[TopicPartition], place: str) -> list[Note]:
-        """The note on a selection that leaves out everything there is, since nobody may have meant that."""
+        """The note on a selection that leaves out everything there is, which may not be what was meant."""
         if chosen or not names or isinstance(self.topics, frozenset):
             return []
         there = ", ".join(sorted({name for name, _ in names}))
         if self.topics is None:
             return [Note(place, f"only Kafka's internal topics are here; name one to read it: {there}")]
-        return [Note(place, f"no topic matches {self.topics.pattern!r}; there is {there}")]
+        return [Note(place, f"no topic matches {self.topics.pattern!r}; the topics are {there}")]
 
     def check(self, names: Collection[TopicPartition], place: str) -> None:
         """Refuse a name for which nothing was found; `names` are the partitions that exist."""

@@ -81,7 +81,7 @@ class AbortedOf:
             self._known = AbortedRanges([*self._task.aborted, *unknown])
             first = unknown[0]
             sentence = (
-                f"{len(unknown)} aborted transactions are in no transaction index, the first of producer "
+                f"{len(unknown)} aborted transactions are missing from the transaction indexes, the first of producer "
                 f"{first.producer_id} up to offset {first.last_offset}; found by their markers and left out"
             )
             self._findings.note(self._task.folder, sentence)

@@ -60,7 +60,7 @@ def read_tasks(
     text: bool = False,
     pool: ColumnPool | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The record batches of tasks, of about 2 MB each, which the caller may keep. `pool` has the same columns."""
+    """The record batches of tasks, of about 2 MB each, which the caller may keep. `pool` must have the same columns."""
     pool = pool or ColumnPool(wanted_columns(columns))
     reader = TaskReader(columns, findings, pool.take)
     builder = BatchBuilder(schema_of(columns, dictionaries=dictionaries), pool)
@@ -115,7 +115,7 @@ def first_rows(batches: Iterable[pa.RecordBatch], rows: int | None) -> Iterator[
 class BatchBuilder:
     """Makes record batches over decoded columns, without copying them; topic, partition and timestampType are repeated.
 
-    `converters` make an array of the schema's type from a column that is decoded to another.
+    `converters` turn a column that is decoded to another type into an array of the schema's type.
     """
 
     def __init__(self, schema: pa.Schema, pool: ColumnPool, converters: Converters | None = None) -> None:

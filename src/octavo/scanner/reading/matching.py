@@ -57,7 +57,7 @@ def _scalar(content: bytes) -> pa.Scalar:
 
 
 def _text(values: pa.Array) -> pa.Array:
-    """The values as UTF-8, where a dot stands for a character; if one is not UTF-8, all are searched as bytes."""
+    """The values as UTF-8, in which a dot matches a character; if one is not UTF-8, all are searched as bytes."""
     text = values.view(pa.string())
     try:
         text.validate(full=True)
@@ -67,7 +67,7 @@ def _text(values: pa.Array) -> pa.Array:
 
 
 def _to_numpy(wanted: pa.Array) -> NDArray[np.bool_]:
-    """True where the array is; neither false nor null. pyarrow's own conversions would import pandas."""
+    """True where the array is true, not where it is false or null. pyarrow's own conversions would import pandas."""
     rows = np.zeros(len(wanted), np.bool_)
     slots = pc.indices_nonzero(wanted)
     rows[np.frombuffer(slots.buffers()[1], np.uint64, len(slots))] = True

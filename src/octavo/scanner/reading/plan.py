@@ -61,7 +61,7 @@ class ScanRequest:
 
     @property
     def limits(self) -> tuple[int, int | None, RecordFilter | None]:
-        """What `plan_partition` takes."""
+        """The last three arguments of `plan_partition`."""
         return self.split_bytes, self.max_unpacked_bytes, self.where
 
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from octavo.kernels.columns import BinaryColumn, RecordColumns, Scalar
 from octavo.kernels.layout import Column
 
-# A consumer that works on one batch while the next is made holds two; one that writes row groups holds as many as fill
-# one (32 of 2 MB). Beyond this many, the pool assumes that the consumer keeps them.
+# A consumer that works on one batch while the next is made holds two; one that writes row groups holds all batches of a
+# group (32 of 2 MB). Beyond this many, the pool assumes that the consumer keeps them.
 _REMEMBERED = 40
 
 _Views = list[weakref.ref[Any]]

@@ -38,7 +38,7 @@ _ROWS_AT_ONCE = 1024
 
 
 def read_records(tasks: Iterable[ReadTask], findings: ScanFindings) -> Iterator[ConsumerRecord]:
-    """The records of tasks, one after the other, with all columns, whatever the tasks name."""
+    """The records of tasks, one after the other, with all columns."""
     reader = TaskReader(tuple(COLUMNS), findings)
     return chain.from_iterable(
         records_of(task.topic, task.partition, filling) for task in tasks for filling in _wanted(reader, task)

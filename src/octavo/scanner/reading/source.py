@@ -35,7 +35,7 @@ class Source:
     def __init__(self, task: ReadTask, findings: ScanFindings) -> None:
         self.task = task
         self.next_offset = task.start_offset
-        self._passed_offset = 0  # after the last sound batch of the open file so far, or where the first begins
+        self._passed_offset = 0  # after the last sound batch read from the open file, or where its range begins
         self._findings = findings
 
     def __iter__(self) -> Iterator[Chunk]:
