@@ -1,4 +1,4 @@
-"""Lets Spark find `format("octavo")` by itself: it looks into every module whose name begins with `pyspark_`."""
+"""Makes `format("octavo")` work without `register`: Spark looks for a source in every module named `pyspark_…`."""
 
 from octavo.spark.data_source import OctavoDataSource as DefaultSource
 

@@ -1,6 +1,6 @@
 """The commands' jobs on a Spark session: the same tasks as on one machine, and therefore the same results.
 
-All have one shape: the session, one or several paths, one or several topics (none: all of them), then named arguments.
+Arguments are the session, one or several paths and, except in `verify`, topics (none: all); the others are named.
 """
 
 from __future__ import annotations

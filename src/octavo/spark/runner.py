@@ -28,8 +28,8 @@ class SparkRunner:
     def __init__(self, spark: SparkSession, *, in_place: bool = False) -> None:
         self._context = spark.sparkContext
         if in_place and self._context.getConf().get("spark.speculation", "false").lower() == "true":
-            found = "spark.speculation is true, so two attempts of a task may run at once"
-            raise ConfigError(f"{found}, expected false: both would write to the same files next to the log")
+            reason = "two attempts at a task could write to the same files next to a log at once"
+            raise ConfigError(f"spark.speculation is true, expected false: {reason}")
 
     def run(
         self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], progress: Progress | None = None

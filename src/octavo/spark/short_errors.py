@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 def short_errors(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Let a method that Spark calls raise Octavo's own errors without a long traceback; others keep theirs."""
+    """Make a method that Spark calls raise Octavo's own errors without a long traceback; other errors keep theirs."""
 
     @wraps(method)
     def call(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:

@@ -6,7 +6,7 @@ import re
 
 from octavo.errors import OctavoError
 
-LEAST = (4, 2)  # the first whose streams have limits, Trigger.AvailableNow and Arrow batches for a sink in Python
+LEAST = (4, 2)  # the first with limits and Trigger.AvailableNow for Python sources, and Arrow batches for Python sinks
 
 
 def check_version() -> None:

@@ -1,4 +1,4 @@
-r"""Translates Java's regular expressions into Python's, for subscribePattern: jobs keep Spark's patterns.
+r"""Translates Java's regular expressions into Python's, so that queries keep their subscribePattern.
 
 Most of the syntax is the same. What differs (\p{Alpha}, (?<name>…), \Q…\E, \z and such) is translated, or refused if
 Python has nothing like it or would understand something else.

@@ -36,7 +36,7 @@ SOURCE_OPTIONS = (
         "a log directory, a partition's folder, a segment file, a URL, or a pattern of local paths such as"
         " `/disks/*`: what `load()` is given",
     ),
-    Option("paths", "", "both", "several of them, as a JSON list: what `load([…])` turns a list into", ours=True),
+    Option("paths", "", "both", "several such places, as a JSON list; `load([…])` sets it", ours=True),
     Option(
         "assign",
         "",
@@ -150,7 +150,7 @@ SOURCE_OPTIONS = (
     Option("kafkaConsumer.pollTimeoutMs", "", "both", "without effect: nothing is polled"),
     Option("fetchOffset.numRetries", "", "both", "without effect: listings are retried automatically"),
     Option("fetchOffset.retryIntervalMs", "", "both", "without effect"),
-    Option("partition.metadata.cache.ttl.ms", "", "both", "ignored: a listing is as new as the micro-batch"),
+    Option("partition.metadata.cache.ttl.ms", "", "both", "ignored: every micro-batch lists the partitions again"),
 )
 
 _KNOWN = {option.name.lower(): option for option in SOURCE_OPTIONS}

@@ -108,7 +108,7 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
         given += listed
     if not given:
         raise ConfigError(
-            "no log directory: give load(), save() or start() one, or option 'paths' a JSON list of them; in SQL,"
+            "no log directory: pass one to load(), save() or start(), or a JSON list of them as option 'paths'; in SQL,"
             " create the table without a list of columns (CREATE TABLE … USING octavo OPTIONS (…) LOCATION '…'), and"
             " name the columns of an INSERT"
         )
@@ -116,7 +116,7 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def expanded(places: Iterable[str]) -> Iterator[str]:
-    """The same places, with those that local patterns such as `/disks/*` match. Nothing is hidden by its name."""
+    """The places, with local patterns such as `/disks/*` replaced by all paths that match, hidden ones too."""
     for place in places:
         if local_path(place) is None or os.path.lexists(place) or not glob.has_magic(place):
             yield place

@@ -89,7 +89,7 @@ def partitions(name: str, text: str) -> frozenset[TopicPartition]:
 
 
 def offsets(name: str, text: str, names: Iterable[str] = ()) -> Offsets:
-    """Offsets in the form `{"topicA":{"0":23,"1":-1}}`. `names` are the words that the option takes instead."""
+    """Offsets in the form `{"topicA":{"0":23,"1":-1}}`. `names` are the words that the option also accepts."""
     try:
         return from_nested(json.loads(text))
     except (ValueError, AttributeError):

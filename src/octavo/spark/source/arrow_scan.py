@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
     Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-_with_tasks: WeakSet[SparkSession] = WeakSet()  # the sessions that know TaskSource
+_with_tasks: WeakSet[SparkSession] = WeakSet()  # the sessions in which TaskSource is registered
 
 
 def scan(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
     """What `format("octavo")` reads with these options.
 
-    It is planned when you call it, so each use reads the same offsets.
+    The scan is planned by the call, so each use of the result reads the same offsets.
     """
     texts = _texts(paths, options)
     checked = SourceOptions.of(texts)
@@ -92,7 +92,7 @@ def _texts(paths: Paths, options: dict[str, object]) -> Mapping[str, str]:
 
 
 class TaskSource(DataSource):
-    """A stream whose rows are the tasks that `readStream.format("octavo")` would read. Takes the same options."""
+    """A stream whose rows are the tasks that `readStream.format("octavo")` would read. It has the same options."""
 
     @classmethod
     def name(cls) -> str:

@@ -102,9 +102,9 @@ class Pushed:
         try:
             offset = first_offset_from(snapshot, -(-max(lows) // 1000), passed)
         except FileNotFoundError:
-            return 0  # deleted since it was listed, which its reader will find out
+            return 0  # deleted since it was listed, which the reader will report
         if passed:
-            return 0  # damage, which its reader will find out
+            return 0  # damage, which the reader will report
         return end if offset is None else offset
 
     def filter_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -40,7 +40,7 @@ def skipped_notes() -> Accumulator[_Notes]:
 
 
 def collect_skipped(spark: SparkSession) -> None:
-    """Let the driver collect what the queries of a session skip from now on."""
+    """Make the driver collect what the queries of a session skip from now on."""
     skipped_notes()
     _collecting.add(spark)
 
@@ -53,6 +53,6 @@ def skipped(spark: SparkSession) -> list[Note]:
     """
     if spark not in _collecting:
         raise IllegalStateError(
-            "octavo.spark.register(spark) has to be called before the queries whose damage is counted"
+            "nothing was collected for this session: call octavo.spark.register(spark) before its queries"
         )
     return sorted(skipped_notes().value)

@@ -28,7 +28,7 @@ class SourcePartition(InputPartition):
     """What one Spark task reads, in this order."""
 
     tasks: tuple[ReadTask, ...]
-    skipped: frozenset[Note] = frozenset()  # what the planning skipped: only a task can tell the driver
+    skipped: frozenset[Note] = frozenset()  # what the planning skipped: only a task can report it to the driver
 
 
 def plan_tasks(
