@@ -1,1 +1,1 @@
-"""Benchmarks: each job next to its physical limit, measured in one run; `make bench`, explained in README.md."""
+"""Benchmarks: each job and its physical limit or peer, measured in one run (`make bench`); see README.md."""

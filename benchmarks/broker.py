@@ -1,7 +1,7 @@
 """Our broker compared with a real Kafka: `python -m benchmarks.broker [--scale S] [--rounds N] [--only TEXT]`.
 
-Both run in processes of their own, over empty directories on the same disk, and get the same bytes from the same
-client. Seconds are the client's wall time, and the broker's CPU time.
+Each runs in its own process, over an empty directory on the same disk, and gets the same bytes from the same client.
+Seconds are the client's wall time or the broker's CPU time.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Shape(NamedTuple):
 
 @contextmanager
 def our_broker(*options: str) -> Iterator[Server]:
-    """`octavo broker` over an empty directory, with bytecode, as an installed package has it: compiling all modules
-    takes as long as everything else at its start."""
+    """`octavo broker` over an empty directory, with cached bytecode, as in an installed package: compiling all modules
+    takes as long as the rest of its start."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     environment = os.environ | {
         "PYTHONDONTWRITEBYTECODE": "",
@@ -118,8 +118,8 @@ def contender(server: Server, api: Api, version: int, body: Row, shape: Shape, w
 def use_memory(size: int) -> None:
     """Fill the page cache with a file, and remove it: the next file gets these pages.
 
-    A virtual machine returns free memory to its host, and pays more to get a page back (10 µs, seen here) than a broker
-    takes to fill it.
+    A virtual machine returns free memory to its host, and takes longer to get a page back (10 µs, measured here) than a
+    broker takes to fill it.
     """
     path = FOLDER / "memory"
     with path.open("wb") as file:
@@ -147,7 +147,7 @@ def raw_jobs(ours: Server, real: Server, scale: float) -> Iterator[Versus]:
             if size > KB:
                 fill(server, f"fetch-{size}", batch_of(size), 8 * size)
     yield from both("metadata, 4 x 5", apis.METADATA, 12, {"topics": []}, shape(100_000, 4, 5), None, 1.5)
-    # So few that the page cache takes them all: with more, both brokers wait for the same disk.
+    # So few that the page cache holds them all: with more, both brokers wait for the same disk.
     for name, requests, how, wall, cpu in (
         ("1 KB", 50_000, (4, 5), 1.0, None),
         ("16 KB", 10_000, (4, 5), 1.2, 1.2),
@@ -191,7 +191,7 @@ def confluent_jobs(ours: Server, real: Server, scale: float) -> Iterator[Versus]
 
 
 def limits(as_json: bool) -> None:
-    """What a broker takes at rest, as `python -m benchmarks.broker` prints it last."""
+    """Print how long a broker takes to start and how much memory it uses at rest, next to the limits."""
     start = min(seconds_to_first_answer() for _ in range(3))
     with our_broker() as server:
         with RawClient(server.address) as client:
@@ -211,7 +211,7 @@ def limits(as_json: bool) -> None:
 
 
 def seconds_to_first_answer() -> float:
-    """From the start of the process; the best of several counts, as for every job."""
+    """The time from the start of the process to its first answer."""
     started = time.perf_counter()
     with our_broker() as server, RawClient(server.address) as client:
         client.ask(apis.METADATA, 12, {"topics": []})

@@ -2,7 +2,7 @@
 
     python -m benchmarks.compaction [--scale S] [--rounds N] [--key-hash siphash|md5]
 
-Kafka's figures are constants, measured with 4.3.1 on a machine with 2 cores. A round consumes its log, so each works on
+Kafka's figures are constants, measured with 4.3.1 on a machine with 2 cores. A round changes its log, so each works on
 a fresh copy. The output is synced, as in Kafka.
 """
 

@@ -1,6 +1,6 @@
-"""Groups and transactions beside a real Kafka: `python -m benchmarks.coordinating [--rounds N] [--only TEXT]`.
+"""Groups and transactions compared with a real Kafka: `python -m benchmarks.coordinating [--rounds N] [--only TEXT]`.
 
-Both brokers run in processes of their own, with the configs that tests want, over empty directories on the same disk.
+Each broker runs in its own process, with configs for tests, over an empty directory on the same disk.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WAIT_SECONDS = 30.0
 
 
 def first_record(server: Server, topic: str) -> float:
-    """From a new consumer of confluent-kafka in a new group to its first record."""
+    """The seconds from creating a consumer of confluent-kafka in a new group to its first record."""
     started = time.perf_counter()
     consumer = Consumer({**_servers(server), "group.id": f"{uuid.uuid4()}", "auto.offset.reset": "earliest"})
     consumer.subscribe([topic])
@@ -68,7 +68,7 @@ def transaction_job(ours: Server, real: Server, scale: float) -> Versus:
 
 
 def steady_figures(scale: float) -> Iterator[tuple[str, float, float]]:
-    """The share of a core that idle groups take, with its limit."""
+    """The share of a core that the broker uses for idle groups, with its limit."""
     groups = int(GROUPS * scale)
     for name, join, seconds in (("classic", classic_members, 3.0), ("consumer", consumer_members, 5.0)):
         # Long enough for all members of a classic group to join; no pause between two assignments of a consumer group.

@@ -1,4 +1,4 @@
-"""Members of many groups that do nothing but heartbeat, each on its own connection, at little cost of their own."""
+"""Members of many groups that only send heartbeats, each on its own connection, and cost little CPU time."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def consumer_members(server: Server, topic: str, groups: int, size: int) -> list
 
 
 def steady_share(server: Server, members: list[Member], seconds: float) -> float:
-    """The share of a core that the broker takes while each member heartbeats once in these seconds."""
+    """The share of a core that the broker uses while each member heartbeats once every `seconds`."""
     started, cpu = time.perf_counter(), clocks.of_process(server.pid)
     for number in range(_ROUNDS):
         for few in _paced(members, seconds):

@@ -1,4 +1,4 @@
-"""Kafka for comparison: its command line tools, and a broker over the same bytes with clients of both kinds."""
+"""Kafka for comparison: its command line tools, brokers, and clients in Java and Python."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _create(broker: Broker, partitions: dict[str, int]) -> None:
 
 
 def prepare(broker: Broker, scale: float, sets: tuple[DataSet, ...]) -> None:
-    """Let the broker create the topics, and give it the segments while it is not running."""
+    """Make the broker create the topics, and add the segments while it is not running."""
     missing = [data for data in sets if not (broker.log_dir / f"{data.name}-0").is_dir()]
     if missing:
         print(f"making {broker.log_dir}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""How much memory the engine takes: it should depend on the number of partitions, not on the size of their logs."""
+"""How much memory the engine uses: it should depend on the number of partitions, not on the size of their logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that all benchmarks have, and the heading above jobs that are compared with a peer."""
+"""The options that the benchmarks share, and the heading above jobs that are compared with a peer."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from benchmarks.results import Result, kept
 
 PICTURE = Path(__file__).parents[1] / "docs" / "speed.svg"
 
-# The jobs that are drawn, with the words for them and for their peer.
+# The jobs that are drawn, with their labels and those of their peers.
 JOBS = {
     "verify, d1": ("Verify a log", "kafka-dump-log"),
     "dump-log print-data, d1": ("Print a log's records", "kafka-dump-log"),
@@ -53,7 +53,7 @@ def picture(results: dict[str, Result]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}">',
         f"<style>{STYLE}</style>",
         f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>',
-        text(12, 24, "Octavo beside the usual tool: how many times as fast, per CPU second", "title"),
+        text(12, 24, "Octavo compared with the usual tool: how many times as fast, per CPU second", "title"),
     ]
     for tick in TICKS:
         x = across(tick)
@@ -82,7 +82,7 @@ def footnotes(results: list[Result]) -> Iterator[str]:
     yield f"Measured {dates} on {machines}, with {scales} of the full data sets (1 = 1 GB)."
     yield "CPU seconds, those of the peer's broker included; recovery by wall time. The axis is logarithmic."
     if any(result.quoted for result in results):
-        yield "* The peer did not run beside it: its figure is from 2 vCPU of 2.3 GHz, 2026-11-15."
+        yield "* The peer did not run here: its figure is from 2 vCPU of 2.3 GHz, 2026-11-15."
 
 
 def main() -> None:

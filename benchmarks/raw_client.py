@@ -1,4 +1,4 @@
-"""A client that repeats one request on a few connections as fast as a broker answers, at little cost of its own."""
+"""A client that repeats one request on a few connections as fast as a broker answers, and costs little CPU time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RECEIVE_BYTES = 4 << 20
 
 
 class Repeated:
-    """`connections` with `in_flight` requests each; all answers have the size of the first one."""
+    """One connection with `in_flight` requests; all answers have the size of the first one."""
 
     def __init__(self, address: tuple[str, int], api: Api, version: int, body: Row, in_flight: int) -> None:
         self._client = RawClient(address)
@@ -45,7 +45,7 @@ class Repeated:
 
 
 def repeat(clients: list[Repeated], requests: int, in_flight: int) -> None:
-    """Send this many requests, spread over all connections; every connection always has some under way."""
+    """Send this many requests, spread over all connections; every connection always has some in flight."""
     rounds = max(1, requests // (len(clients) * in_flight))
     for client in clients:
         client.send()

@@ -38,8 +38,8 @@ FIRST_BATCH_BYTES = 16188  # in d1
 class Versus:
     """A job and its peer; the gate is met when the peer takes `gate` times our seconds, by CPU or by wall time.
 
-    If the peer cannot run here, `quoted` is the time it took for the whole data set; 0 means a limit in seconds for us
-    alone.
+    If the peer cannot run here, `quoted` is the time that it took elsewhere for as much data; for a job without a peer,
+    it is a limit in seconds.
     """
 
     name: str
@@ -57,7 +57,7 @@ def command(name: str, *arguments: object) -> Contender:
 
 
 def start_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
-    """Commands that finish before a Java machine has started."""
+    """Commands that finish before a Java virtual machine has started."""
     tiny = kafka.tiny_log(root / "tiny-0", root / "d1-0" / f"{0:020}.log", FIRST_BATCH_BYTES)
     yield Versus("octavo --help", command("--help"), Contender("limit", nothing), 1.0, "wall", 0.15)
     java = tool("kafka-dump-log", kafka.dump_log("--files", tiny))
@@ -67,7 +67,7 @@ def start_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
 
 
 def dump_jobs(root: Path, scale: float, peers: Peers) -> Iterator[Versus]:
-    """Long dumps, without the start-up time of either."""
+    """Long dumps, without the start-up time of either tool."""
     log = root / "d1-0" / f"{0:020}.log"
     tiny = kafka.tiny_log(root / "tiny-0", log, FIRST_BATCH_BYTES)
     share = D1.rows(scale) / 4_000_000  # the quoted figures are for one of two partitions

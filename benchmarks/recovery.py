@@ -48,7 +48,7 @@ def recovery_jobs(scale: float) -> Iterator[Versus]:
 def recover(folder: Path) -> None:
     environment = Environment(EndScheduler())
     log = PartitionLog(LoadRequest(folder=folder, config=LogConfig.of(), environment=environment, clean=False))
-    log.abandon("it is read no more")
+    log.abandon("it is no longer read")
 
 
 def _peer(data: DataSet, scale: float) -> Contender:

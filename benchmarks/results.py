@@ -49,7 +49,7 @@ def kept(path: Path = RESULTS) -> dict[str, Result]:
 
 
 def machine() -> str:
-    """The processors: how many, which."""
+    """The number and the model of the processors."""
     info = Path("/proc/cpuinfo")
     found = re.search(r"model name\s*: (.*)", info.read_text()) if info.exists() else None
     return f"{os.cpu_count()} × {found[1].strip() if found else platform.machine()}"

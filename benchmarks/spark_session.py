@@ -43,7 +43,7 @@ def _tree(pid: int) -> clocks.Clock:
 
 
 class Transport(DataSource):
-    """A source without reading: the first record batch of a log, repeated as often as the log's size requires."""
+    """A source that hardly reads: each task repeats its first record batch up to its share of the rows."""
 
     @classmethod
     def name(cls) -> str:

@@ -116,7 +116,7 @@ def report(contenders: list[Contender], rows: int, as_json: bool) -> None:
 
 def main() -> None:
     options = parse(
-        "benchmarks.spark_sink", __doc__, scale=0.5, of="share of 8 million rows", rounds=3, what="sinks of ours"
+        "benchmarks.spark_sink", __doc__, scale=0.5, of="share of 8 million rows", rounds=3, what="our sinks"
     )
     with new_broker(TOPIC, PARTITIONS) as broker:
         spark = session()

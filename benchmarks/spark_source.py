@@ -77,7 +77,7 @@ def noop_stream(frame: DataFrame) -> None:
 
 
 class Comparison:
-    """Runs queries in one session over one directory, whose bytes a broker has too."""
+    """Runs queries in one session over one directory, and over a broker that has the same bytes."""
 
     def __init__(self, spark: SparkSession, root: Path, broker: Broker | None, scale: float) -> None:
         self._spark = spark
@@ -152,7 +152,7 @@ def _line(figure: dict[str, Any]) -> str:
 
 
 def plan_many(folder: Path, partitions: int) -> None:
-    """How long planning a query over a directory with many partitions takes, and how much memory."""
+    """Print how much time and memory it takes to plan a query over a directory with many partitions."""
     from octavo.spark.query.source_options import SourceOptions
     from octavo.spark.source.batch_reader import batch_reader
 

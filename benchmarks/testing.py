@@ -63,7 +63,7 @@ def group(path: Path) -> float:
 
 
 def reset(path: Path) -> float:
-    """The same at the same address."""
+    """A clean slate at the same address."""
     with used(Kafka(path=path)) as kafka:
         started = time.perf_counter()
         kafka.reset()
@@ -71,7 +71,7 @@ def reset(path: Path) -> float:
 
 
 def advance(path: Path) -> float:
-    """Eight days for a broker with ten topics."""
+    """Advance the clock of a broker with ten topics by eight days."""
     with Kafka(path=path) as kafka:
         for _ in range(10):
             kafka.produce(kafka.topic(), "a coffee")

@@ -1,7 +1,7 @@
 """Compares a suite's results with the tests that Kafka 4.3.1 passes, and with those that have passed here.
 
-    python compat/judge.py SUITE octavo|kafka RESULTS     print a suite's line, and what got worse
-    python compat/judge.py table [CACHE]                  print one line per suite, from their last results
+    python compat/judge.py SUITE octavo|kafka RESULTS     print a suite's counts, and what is missing or worse
+    python compat/judge.py table CACHE                    print one line per suite, from their last results
 
 `tests.kafka` lists what a real 4.3.1 passes, `tests.allow` what Octavo passes too: if a test of the latter does not
 pass, that is an error. COMPAT_GROW=1 adds tests that pass for the first time; none is ever removed.
@@ -50,7 +50,7 @@ def judge(suite: str, against: str, results: Path) -> int:
     if os.environ.get("COMPAT_GROW"):
         write(folder / "tests.allow", passed & kafka)
     elif gained := sorted((passed & kafka) - allowed):
-        print(f"  {len(gained)} pass that are not on tests.allow yet: COMPAT_GROW=1 adds them")
+        print(f"  {len(gained)} pass that are not in tests.allow yet: COMPAT_GROW=1 adds them")
     return 1 if worse else 0
 
 

@@ -19,7 +19,7 @@ exec 3>&1 # what the reader sees; the suites' own output goes to files in $out
 
 say() { echo "$suite: $*" >&3; }
 
-need() { # COMMAND...: end with a sentence if one of them is missing
+need() { # COMMAND...: skip the suite, and say why, if one of them is missing
     for command in "$@"; do
         command -v "$command" >/dev/null || { say "skipped: $command is not installed"; exit 77; }
     done
@@ -34,7 +34,7 @@ sources() { # OWNER/NAME COMMIT: print the folder of a checkout at this commit
         mkdir -p "$cache/sources"
         git clone --quiet "${COMPAT_GIT:-https://github.com}/$1" "$folder.part" >&2
         git -C "$folder.part" checkout --quiet "$2"
-        mv "$folder.part" "$folder" # whole or not at all
+        mv "$folder.part" "$folder" # so that the folder is complete if it exists
     fi
     echo "$folder"
 }
@@ -77,7 +77,7 @@ run_class() { # JARS CLASS ARGUMENT...
 
 # --- the broker under test
 
-# Below the ports that the system gives to connections: a broker takes seconds to start, and one of those could be taken again.
+# Below the range from which the system assigns ports to connections, so that the port stays free until the broker starts.
 free_port() {
     local port
     until port=$(shuf -i 10000-32000 -n 1) && "$python" -c 'import socket, sys; socket.socket().bind(("", int(sys.argv[1])))' "$port" 2>/dev/null; do :; done
@@ -137,7 +137,7 @@ trap stop_brokers EXIT
 
 result() { printf '%s\t%s\n' "$1" "$2" >>"$out/results.tsv"; } # pass|fail|skip NAME
 
-pytest_run() { # NAME ARGUMENT...: run pytest in the suite's environment; NAME comes before its tests' names
+pytest_run() { # NAME ARGUMENT...: run pytest in the suite's environment; NAME is put before the names of its tests
     "$work/venv/bin/python" -P -m pytest -v -p no:cacheprovider --junitxml="$out/$1.xml" "${@:2}" >"$out/$1.log" 2>&1 || true
     "$python" "$root/compat/verdicts.py" junit "$out/$1.xml" "$1/" >>"$out/results.tsv"
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Run the suites one after another, or those that are named, and print one table. --kafka runs them on a real 4.3.1.
+# Run all suites, or those that are named, and print one table. --kafka runs them on a real 4.3.1, without the table.
 cd "$(dirname "$0")"
 options=()
 [[ ${1:-} == --kafka ]] && options=(--kafka) && shift

@@ -1,10 +1,10 @@
-"""The main job from end to end, without a broker: orders are produced, aggregated by Spark, compacted and looked at.
+"""The main job from end to end, without a broker: orders are produced, aggregated by Spark, compacted and inspected.
 
 1. Producers write the topic `orders`: keys, headers, several codecs, transactions, some of which are aborted.
 2. A Structured Streaming query reads the committed orders, sums them up by product and minute, and writes the sums to
    the topic `totals`, each exactly once.
-3. The cleaner keeps the latest sum of each product, and the commands look at the result: counts, a lookup by time, a
-   dump, verify.
+3. The cleaner keeps the latest sum of each product, and commands inspect the result: counts, a lookup by time, a dump,
+   verify.
 
 The directory is left in the folder given as argument (default: build/pipeline). Exit code 1 if anything is not as it
 should be.
@@ -149,7 +149,7 @@ def show(*arguments: str, lines: int = 8) -> str:
 
 def look(root: Path) -> None:
     logs = str(root)
-    say("3. The cleaner keeps the latest total of each product; then the commands look at the result.")
+    say("3. The cleaner keeps the latest total of each product; then commands inspect the result.")
     began = time.perf_counter()
     compacted = show("compact", logs, "--topic", "totals", "--force")
     seconds, read = time.perf_counter() - began, sum(map(int, re.findall(r"of (\d+) records stay", compacted)))

@@ -26,7 +26,7 @@ tests() { # NAME ARGUMENT...
     (cd "$module/kafka_tests" && KGO_SEEDS=$broker SHIM_SETTLE=200ms "$work/kfake.test" -test.v -test.count=1 -test.parallel 1 -test.timeout 600s "${@:2}") >"$out/$1.log" 2>&1 || true
     "$python" "$root/compat/verdicts.py" go "$out/$1.log" >>"$out/results.tsv"
 }
-# The cluster that these tests were written for has other defaults than Kafka's.
+# These tests were written for a cluster whose defaults differ from Kafka's.
 configs=(group.initial.rebalance.delay.ms=0 group.consumer.min.heartbeat.interval.ms=100
     group.consumer.heartbeat.interval.ms=100 group.consumer.min.session.timeout.ms=3000 group.min.session.timeout.ms=100)
 start_broker "${configs[@]}"

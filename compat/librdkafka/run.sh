@@ -5,7 +5,7 @@ need git gcc g++ make java
 [[ -d $kafka_jars ]] || "$root/scripts/kafka.sh"
 source=$(sources confluentinc/librdkafka 4c3b017c3de8d9c10de12b9eec0ea688e8d5787d)
 if [[ ! -x $source/tests/test-runner ]]; then
-    # Three tests ask for three replicas; TEST_RF asks for as many as there are nodes.
+    # Three tests ask for three replicas; with TEST_RF, they ask for that many.
     sed -i '/^void test_admin_create_topic(/,/^}/s/^        if (!(rk = use_rk))$/        if (test_getenv("TEST_RF", NULL))\n                replication_factor = atoi(test_getenv("TEST_RF", NULL));\n\n&/' "$source/tests/test.c"
     (cd "$source" && ./configure --disable-curl --disable-sasl && make -j2 libs && make -j2 -C tests build) >"$work/build.log" 2>&1
 fi
@@ -28,7 +28,7 @@ tests() { # NAME NUMBER...: run these tests, or all that need a broker, on the b
 }
 
 share=$(printf '%04d,' $(seq 170 185)) # share groups are not served
-mock=0139,0150 # flagged as tests of a broker, but they start one of their own
+mock=0139,0150 # flagged as tests that need a broker, but they start their own
 start_broker "${configs[@]}"
 tests classic --leave-out "$share$mock,0081,0107,0109,0111,0115,0119"
 TEST_CONSUMER_GROUP_PROTOCOL=consumer tests consumer --leave-out "$share$mock,0068,0075,0076,0077,0081,0088,0094,0107,0109,0111,0115,0119"

@@ -1,9 +1,9 @@
-"""Runs each of librdkafka's tests in a process of its own, and prints one line of `results.tsv` per test.
+"""Runs each of librdkafka's tests in its own process, and prints one line of `results.tsv` per test.
 
     python run_tests.py TESTS-FOLDER OUTPUT-FOLDER [--leave-out NUMBERS] [NUMBER...]
 
 Without numbers, every test that needs a broker is run. A test that fails is run once more,
-alone: some look at the clock.
+alone: some depend on timing.
 """
 
 from __future__ import annotations

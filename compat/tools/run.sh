@@ -17,7 +17,7 @@ expect() { # NAME EXIT-CODE PATTERN CLASS ARGUMENT...: the pattern, unless it is
         result fail "$name"
     fi
 }
-on() { # NAME EXIT-CODE PATTERN CLASS ARGUMENT...: of a tool that takes --bootstrap-server
+on() { # NAME EXIT-CODE PATTERN CLASS ARGUMENT...: for a tool that accepts --bootstrap-server
     expect "$1" "$2" "$3" "$4" --bootstrap-server "$broker" "${@:5}"
 }
 
