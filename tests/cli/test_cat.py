@@ -277,7 +277,8 @@ def test_whatever_the_damage_there_is_no_traceback(archive: str, tmp_path: Path)
         ),
         (
             ["--to-offset", "highWatermark"],
-            "octavo: {logs}/orders-0: replication-offset-checkpoint does not name this partition\n",
+            "octavo: {logs}/orders-0: replication-offset-checkpoint does not name this partition; give latest or a"
+            " number instead of highWatermark\n",
         ),
     ],
 )

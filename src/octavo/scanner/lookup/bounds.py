@@ -89,7 +89,8 @@ def _asked(offsets: Offsets, snapshot: PartitionSnapshot, otherwise: Offset) -> 
         return snapshot.readable_end
     if offset == "highWatermark":
         if snapshot.high_watermark is None:
-            raise ScanError(f"{snapshot.files.location}: replication-offset-checkpoint does not name this partition")
+            problem = "replication-offset-checkpoint does not name this partition"
+            raise ScanError(f"{snapshot.files.location}: {problem}; give latest or a number instead of highWatermark")
         return snapshot.high_watermark
     raise ScanError(f"unknown offset {offset!r}; give a number, earliest, latest or highWatermark")
 

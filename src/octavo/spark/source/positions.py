@@ -107,5 +107,6 @@ def _check_assigned(specified: Offsets, partitions: Partitions, kind: str) -> No
 
 def _high_watermark(snapshot: PartitionSnapshot) -> int:
     if snapshot.high_watermark is None:
-        raise ScanError(f"{snapshot.files.location}: replication-offset-checkpoint does not name this partition")
+        problem = "replication-offset-checkpoint does not name this partition"
+        raise ScanError(f"{snapshot.files.location}: {problem}; give latest or offsets instead of highWatermark")
     return committed_end(snapshot)
