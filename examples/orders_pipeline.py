@@ -127,13 +127,13 @@ def aggregate(root: Path, checkpoint: Path) -> None:
 
 
 def check_totals(root: Path, expected: Sums) -> None:
-    """Before compaction the topic holds every sum once, and together they equal what was sent."""
+    """Check that, before compaction, the topic holds every sum once, and that the sums add up to what was committed."""
     found = Sums()
     for record in octavo.scan(str(root), ["totals"], isolation_level="read_committed"):
         found[(record.key or b"").decode()] += json.loads(record.value)["amount"]
     del found["closing"]
     if found != expected:
-        raise SystemExit(f"the sums differ: {found.total()} in totals, {expected.total()} sent")
+        raise SystemExit(f"the sums differ: {found.total()} in totals, {expected.total()} committed")
     say(f"   checked: the totals of {len(found)} products add up to what was committed, {found.total()}")
 
 

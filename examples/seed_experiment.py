@@ -83,7 +83,7 @@ def show_bytes(data: bytes) -> None:
 
 
 def write(written: list[Experiment], folder: Path) -> None:
-    """One partition folder for the messages, one for the batches, each with a first segment."""
+    """Write one partition folder for the messages and one for the batches, each with a first segment."""
     print("Written as segment files, which `octavo dump-log --files` and `octavo explain` read:")
     for topic in (V0_TOPIC, V2_TOPIC):
         segment = folder / f"{topic}-0" / SegmentFile(0, FileKind.LOG).name

@@ -83,8 +83,8 @@ def scan(
         topics: names, or a compiled pattern that matches whole names; None: all except Kafka's internal topics.
         partitions: one or several partition numbers; None: all.
         from_offset: the first offset: a number, "earliest", "latest", "highWatermark", or a mapping from
-            (topic, partition) to these. Beyond a partition's end there is nothing to read, as a note says; beyond the
-            end of all of them, a warning is logged too.
+            (topic, partition) to these. From an offset beyond a partition's end nothing is read, and a note says so; if
+            it is beyond the end of every partition, a warning is logged too.
         to_offset: the end, in the same forms; it is not included.
         from_timestamp: start at the first offset of this time or later: milliseconds, ISO 8601 text, a date or a
             datetime. The later of two starts counts.

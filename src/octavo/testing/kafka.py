@@ -31,7 +31,7 @@ class Kafka(AsyncClosing):
             producer = confluent_kafka.Producer({"bootstrap.servers": kafka.bootstrap_servers})
 
     `async with` works too. The broker has the configs that tests want (no waiting for a first rebalance, internal
-    topics with one partition, no waiting for the disk); `configs` override them.
+    topics with one partition), which `configs` override. It never waits for the disk.
 
     Args:
         configs: broker configs by Kafka's names.
@@ -89,11 +89,11 @@ class Kafka(AsyncClosing):
         return self._slate.broker.journal.entries
 
     def topic(self, name: str | None = None, partitions: int = 1, **configs: Given) -> str:
-        """Create a topic and return its name, by default a new one.
+        """Create a topic and return its name; without a name, one is made up.
 
             orders = kafka.topic(partitions=3, cleanup_policy="compact")
 
-        The names of configs have underscores for dots.
+        In the names of configs, underscores stand for dots.
         """
         name = name or f"topic-{next(self._numbers)}"
         self.logs.create_topic(name, partitions, {key.replace("_", "."): value for key, value in configs.items()})

@@ -22,8 +22,8 @@ from octavo.jobs.losses import from_offset
 def command(logdirs: tuple[str, ...], topic: str, partition: int, offset: int, dry_run: bool, as_json: bool) -> None:
     """Cut a partition's log at an offset: drop the batch that holds it and all after it.
 
-    Batches are dropped whole, so records before the offset are cut too if they share a batch with it. Indexes, leader
-    epochs, producer state and checkpoints are cut as well.
+    Batches are dropped whole, so records before the offset are dropped too if they are in the same batch. Indexes,
+    leader epochs, producer state and checkpoints are cut as well.
     """
     check_topics(logdirs, [topic], partition)
     name = TopicPartition(topic, partition)
