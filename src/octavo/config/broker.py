@@ -312,8 +312,8 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     transaction_state_log_num_partitions: int = config(
         INT, 50, Between(1),
-        doc="How many partitions __transaction_state is created with. If it is changed later, ids are looked for in the "
-        "wrong partitions.",
+        doc="How many partitions __transaction_state is created with. If it is changed later, ids are looked for in "
+        "the wrong partitions.",
     )  # fmt: skip
     transaction_state_log_segment_bytes: int = config(
         INT, 100 << 20, Between(1),
