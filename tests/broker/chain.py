@@ -43,7 +43,7 @@ _SETTINGS: Servers = {
 
 @dataclass
 class Seen:
-    """What the clients of a run were told."""
+    """What the clients of a run saw."""
 
     acknowledged: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     committed: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))  # offsets of the workers' group
@@ -52,7 +52,7 @@ class Seen:
 
 
 class Chain:
-    """Runs each client on a thread of its own until `stop`, through any number of broker deaths."""
+    """Runs each client on its own thread until `stop`, through any number of broker deaths."""
 
     def __init__(self, servers: str, protocol: str) -> None:
         self._servers: Servers = {"bootstrap.servers": servers, **_SETTINGS}
@@ -123,10 +123,11 @@ class Chain:
                     producer.poll(0.005)
                 assert producer.flush(_SECONDS * 2) == 0
             except KafkaException as error:
-                # Like Kafka's, a recovered log knows only the last batch of each producer. If librdkafka repeats the
-                # one before it, which is in the log too, it is out of sequence: that is fatal, and a new producer
-                # takes over. It does not send the old records again, so nothing is written twice.
-                if not error.args[0].fatal() and error.args[0].code() != KafkaError._FATAL:  # from poll; from produce
+                # A recovered log, Kafka's too, knows only the last batch of each producer. If librdkafka repeats the
+                # batch before that, which is in the log as well, its sequence is out of order. That is fatal: a new
+                # producer takes over, which does not send the old records again, so nothing is written twice.
+                # poll raises an error that is fatal(), produce one with the code _FATAL.
+                if not error.args[0].fatal() and error.args[0].code() != KafkaError._FATAL:
                     raise
 
     def _consumer(self, group: str) -> Consumer:
@@ -149,12 +150,12 @@ class Chain:
                 while not self._ends["work"].is_set():
                     self._transform(consumer, producer, choose)
             except KafkaException:
-                pass  # fenced, or timed out: a real application starts again, too
+                pass  # fenced, or timed out: a real application would start again too
             finally:
                 consumer.close()
 
     def _transform(self, consumer: Consumer, producer: Producer, choose: random.Random) -> None:
-        """One transaction: some records of `in` to `out`, with the offsets. Any error ends this life of the worker."""
+        """One transaction: copy records of `in` to `out` and commit their offsets. Any error restarts the worker."""
         records = [message for message in consumer.consume(50, 0.2) if message.error() is None]
         if not records:
             return
@@ -191,7 +192,7 @@ class Chain:
             time.sleep(0.05)
 
     def _check(self, _: int) -> None:
-        """Nothing is committed, so that each assignment begins at the beginning."""
+        """Commits nothing, so that each assignment starts at the first record."""
         while not self._ends["check"].is_set():
             consumer = self._consumer(_CHECKERS)
             consumer.subscribe(["out"], on_assign=lambda *_: self.seen.polled.append([]))

@@ -1,4 +1,4 @@
-"""A broker in the test's process, over its own directory; and real ones beside ours, which several files share."""
+"""A broker in the test's process, with its own directory; and pairs of a real broker and ours, which files share."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ UUID = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 class GroupTwin(Twin):
-    """Compares sentences too, and ignores random ids and the order in which Java's maps list things."""
+    """Compares error messages too, and ignores random ids and the order in which Java's maps list things."""
 
     masked = (Twin.masked - {"errorMessage"}) | {"clientHost"}
     unordered = frozenset(UNORDERED | {"topicPartitions", "members", "subscribedTopicNames"})
@@ -57,7 +57,7 @@ class Group:
         return row
 
     def wait_for_epoch(self, epoch: int) -> None:
-        """Wait for Kafka, which resolves expressions in the background."""
+        """Wait until Kafka, which resolves regular expressions in the background, has reached this epoch."""
         with RawClient(self._twin.real) as client:
             body = {"groupIds": [self.group_id], "includeAuthorizedOperations": False}
             while (answer := client.ask(apis.CONSUMER_GROUP_DESCRIBE, 1, body)) is not None:

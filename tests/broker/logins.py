@@ -1,4 +1,4 @@
-"""Logging in over the raw protocol, and listeners that ask for it."""
+"""Logging in over the raw protocol, and the configs of listeners that require it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SASL_CONFIGS = {
 
 
 def log_in(client: RawClient, user: str, password: str | None = None) -> Row | None:
-    """The answer to a login by PLAIN."""
+    """Log in with PLAIN; returns the broker's answer."""
     client.ask(SASL_HANDSHAKE, 1, {"mechanism": "PLAIN"})
     token = f"\0{user}\0{USERS[user] if password is None else password}".encode()
     return client.ask(SASL_AUTHENTICATE, 2, {"authBytes": token})

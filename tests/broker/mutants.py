@@ -87,7 +87,7 @@ class Mutants:
 
 
 def topic_ids(address: tuple[str, int], topics: Sequence[str]) -> list[bytes]:
-    """The ids of topics, which are made if they are missing."""
+    """The ids that the broker has given to topics."""
     with RawClient(address) as client:
         answer = client.ask(METADATA, 12, {"topics": [{"name": name} for name in topics]})
     assert answer is not None

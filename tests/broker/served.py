@@ -1,4 +1,4 @@
-"""`octavo broker` in a process of its own."""
+"""`octavo broker` in its own process."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Served:
 
     @property
     def complaints(self) -> list[str]:
-        """What it has said on stderr; without compiled kernels it says so when it starts."""
+        """The lines on stderr, without the one that says that there are no compiled kernels."""
         return [line for line in self.errors.read_text().splitlines() if "running on plain Python" not in line]
 
     @property
@@ -67,7 +67,7 @@ class Served:
         return self._process.wait(_SECONDS)
 
     def kill_often(self, times: int, choose: random.Random, *, between: tuple[float, float]) -> None:
-        """kill -9 and start again, each time after some seconds between these bounds."""
+        """kill -9 and start again, each time after a random number of seconds between these bounds."""
         for _ in range(times):
             time.sleep(choose.uniform(*between))
             self.end(signal.SIGKILL)
@@ -76,7 +76,7 @@ class Served:
     def kill_under(
         self, works: Sequence[Callable[[threading.Event], None]], times: int, seed: int, *, between: tuple[float, float]
     ) -> None:
-        """`kill_often` while each of these works on a thread; then tell them to end, and stop the broker cleanly."""
+        """`kill_often` while each of `works` runs on a thread; then set their event, and stop the broker cleanly."""
         is_done = threading.Event()
         threads = [threading.Thread(target=work, args=(is_done,)) for work in works]
         for thread in threads:

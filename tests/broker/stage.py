@@ -1,6 +1,6 @@
 """A stage for plays: actors send the same requests to a real Kafka and to ours, and the answers are compared.
 
-Some requests wait for those of other actors (JoinGroup, SyncGroup). So every actor has a connection of its own to each
+Some requests wait for those of other actors (JoinGroup, SyncGroup). So every actor has its own connection to each
 broker, and after each event the stage waits until both brokers have answered the same actors.
 """
 
@@ -33,7 +33,7 @@ class Ask:
     body: Callable[[Memory], Row]
     learn: Callable[[Memory, Row], None] = lambda memory, answer: None
     may_wait: bool = False
-    again: Callable[[Row], bool] = lambda answer: False  # whether this answer says only that it is too early
+    again: Callable[[Row], bool] = lambda answer: False  # whether it is too early for the answer: ask again
 
 
 @dataclass

@@ -57,7 +57,7 @@ def wait_until(is_done: Callable[[], bool], what: str) -> None:
 
 
 def judge(logs: Path, seen: Seen) -> None:
-    """Compare the log with what the clients were told."""
+    """Compare the log with what the clients saw."""
     sources = octavo.scan(logs, topics=["in"]).to_table().to_pylist()
     results = octavo.scan(logs, topics=["out"], isolation_level="read_committed").to_table().to_pylist()
     places = {row["value"]: (row["partition"], row["offset"]) for row in sources}

@@ -19,11 +19,11 @@ pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 
 PROPERTIES = {"group.consumer.assignment.interval.ms": "0"}
 TOPICS = {"t": 2, "u": 1}
-BUSY = (14, 15, 16)  # a broker that is still loading
+BUSY = (14, 15, 16)  # error codes of a coordinator that is not ready yet
 
 
 class Member:
-    """Sends the heartbeats of one member, and keeps what it is told."""
+    """Sends the heartbeats of one member, and keeps the epoch and the partitions of the last answer."""
 
     def __init__(self, member_id: str, *topics: str, regex: str | None = None) -> None:
         self.member_id = member_id
@@ -56,7 +56,7 @@ class Member:
 
 
 def asked(client: RawClient, api: apis.Api, version: int, body: Row) -> Row:
-    """The answer, once the coordinator is there."""
+    """The answer, once the coordinator is ready."""
     while (answer := client.ask(api, version, body)) is not None:
         rows: list[Any] = answer.get("groups") or answer.get("coordinators") or [answer]
         if rows[0]["errorCode"] not in BUSY:

@@ -1,4 +1,4 @@
-"""The same heartbeats to a real Kafka 4.3.1 and to ours: the same answers, down to the sentences of refusals."""
+"""The same heartbeats to a real Kafka 4.3.1 and to ours: the same answers, down to the wording of error messages."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def group(logs: octavo.LogDir) -> Row:
 
 
 class Reading:
-    """Polls consumers in turn, and remembers what each of them has read."""
+    """Polls consumers in turn, and collects the values that they read."""
 
     def __init__(self) -> None:
         self.values: list[bytes] = []
@@ -171,7 +171,7 @@ def test_three_kinds_of_members(servers: Servers, logs: octavo.LogDir, join: Cal
 
 
 def test_members_outlive_the_broker(tmp_path: Path) -> None:
-    """Members on the network outlive it; those in its process end with it, and their partitions are free."""
+    """Members on the network outlive it; those in its process end with it, and their partitions pass to the others."""
     folder = tmp_path / "again"
     reading = Reading()
     with octavo.LogDir(folder, create=True, configs=CONFIGS) as logs:

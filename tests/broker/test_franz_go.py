@@ -18,7 +18,7 @@ _SECONDS = 600
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The test program, built in a module of its own; only the first build is slow, since Go caches it."""
+    """The test program, built in its own Go module; only the first build is slow, since Go caches it."""
     if shutil.which("go") is None:
         pytest.skip("Go is not installed")
     folder = tmp_path_factory.mktemp("franz-go")

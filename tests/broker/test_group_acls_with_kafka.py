@@ -64,7 +64,7 @@ OPERATIONS = [
 
 @pytest.fixture(autouse=True)
 def _watched(acl_twin: AclTwin) -> Iterator[None]:
-    """A consumer group with a member that has partitions, and offsets that nobody may commit yet."""
+    """A consumer group "c" with a member that has partitions, and a group "g" with committed offsets."""
     acl_twin.wait_for_coordinators()
     joined = {**WATCHER, "memberEpoch": 0, "subscribedTopicNames": ["t"]}
     acl_twin.eventually(apis.CONSUMER_GROUP_HEARTBEAT, 1, joined, 0)  # a new coordinator loads its partition first

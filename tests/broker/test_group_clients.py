@@ -42,7 +42,7 @@ def subscribed(broker: Broker, group: str, **configs: Any) -> Consumer:
 
 
 def shared(*consumers: Consumer) -> list[set[int]]:
-    """The partitions of each, once all partitions have an owner and everybody has some."""
+    """The partitions of each consumer, once every partition has an owner and every consumer has a partition."""
     for _ in range(_POLLS):
         for consumer in consumers:
             consumer.poll(0.05)

@@ -37,7 +37,7 @@ def _wait_for_coordinators(real: tuple[str, int]) -> None:
 
 
 def joined(twin: Twin, group: str, version: int, name: str, **fields: Any) -> None:
-    """Let the first member of a group join; `id of <name>` is its id."""
+    """Join a group as its first member, whose id is then known as `id of <name>`."""
     if version >= 4 and "groupInstanceId" not in fields:
         twin.ask(apis.JOIN_GROUP, version, joining(group, **fields))
         twin.learn(name, "memberId")
@@ -161,7 +161,7 @@ def test_leave_group(twin: Twin, version: int) -> None:
 
 @pytest.mark.parametrize("version", [0, 3, 5, 9])
 def test_two_members(twin: Twin, version: int) -> None:
-    """The second one makes the first one join again; only the leader is told who the members are."""
+    """The second member makes the first one join again; only the leader gets the list of members."""
     group, one, two = f"two{version}", "id of one", "id of two"
     stable(twin, group, "one")
     with twin.connect() as second, twin.connect() as first:

@@ -56,7 +56,7 @@ def test_a_file_that_gets_shorter_while_it_is_sent_ends_that_connection_alone(
         assert other.ask(METADATA, 12, ASKED) is not None
 
 
-def test_the_buffer_of_a_large_frame_goes_with_it() -> None:
+def test_the_buffer_of_a_large_frame_is_released_with_it() -> None:
     inbox = Inbox(FrameLimit("socket.request.max.bytes", 100 << 20), SharedBuffer())
     frame = struct.pack(">i", 20 << 20) + bytes(20 << 20)
     position = 0

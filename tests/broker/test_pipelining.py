@@ -89,7 +89,7 @@ def test_a_bad_request_does_not_take_earlier_answers_with_it(broker: Broker) -> 
         assert client.receive() is None
 
 
-def test_a_wait_does_not_hold_earlier_answers(client: RawClient, logs: octavo.LogDir) -> None:
+def test_a_wait_does_not_hold_back_earlier_answers(client: RawClient, logs: octavo.LogDir) -> None:
     logs.create_topic("t", 1)
     client.socket.sendall(together(client, (METADATA, 12, {"topics": []}), (FETCH, 12, FETCHED)))
     assert len(answers(client, (METADATA, 12))) == 1

@@ -38,7 +38,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
         both.learn_ids(TOPICS)
         both.wait_for_coordinator()
         wait_for_coordinator(both.real)
-        both.ask(apis.FIND_COORDINATOR, 4, {"coordinatorKeys": ["g"]})  # creates the topic; our broker does so at once
+        both.ask(apis.FIND_COORDINATOR, 4, {"coordinatorKeys": ["g"]})  # ours creates `__consumer_offsets` at once
         yield both.addresses
 
 
@@ -56,7 +56,7 @@ def _created(real: tuple[str, int]) -> dict[str, bytes]:
 
 
 def _play(brokers: Addresses, events: list[Ask], show: Any) -> None:
-    """Play on a group and with transactional ids that no other play uses."""
+    """Play with a group and a transactional id that no other play uses."""
     number = next(number for number in _numbers if consumer.are_apart(f"g{number}"))
     with Stage(*brokers, show, group=f"g{number}", transactional_id=f"x{number}") as stage:
         for event in events:

@@ -128,7 +128,7 @@ def test_a_certificate_names_its_client(secured: Broker, certificates: Path) -> 
 
 
 def delivery_error(known: Servers, topic: str) -> KafkaError | None:
-    """Why a record could not be produced."""
+    """Why a record could not be produced; None if it was."""
     found: list[KafkaError | None] = []
     producer = Producer({**known, "message.timeout.ms": 5000, "enable.idempotence": False})
     producer.produce(topic, b"x", on_delivery=lambda error, _: found.append(error))
@@ -246,7 +246,7 @@ def test_users_and_acls_are_there_after_a_restart(tmp_path: Path, configs: dict[
         assert refused.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError._MSG_TIMED_OUT)
 
 
-def test_a_listener_that_everybody_could_use_must_be_wanted(tmp_path: Path) -> None:
+def test_a_listener_that_everybody_could_use_must_be_asked_for(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="other machines"):
         Broker(tmp_path / "logs", listen="0.0.0.0:0")
     assert not (tmp_path / "logs").exists()

@@ -72,6 +72,6 @@ def test_only_sendfile_moves_records(tmp_path: Path) -> None:
     moved = sum(int(result) for name, _, result in calls if name == "sendfile" and int(result) > 0)
     assert moved == len(records)
     others = [name for name, given, result in calls if name != "sendfile" and SECRET[:25] in given and int(result) > 0]
-    assert others in ([], ["pread64"])  # one read looks for the batch's header, and takes a little more
+    assert others in ([], ["pread64"])  # one read finds the batch's header, and reads a little more
     copied = [int(result) for name, given, result in calls if name != "sendfile" and SECRET[:25] in given]
     assert sum(copied) < len(records) / 10

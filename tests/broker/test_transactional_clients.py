@@ -36,7 +36,7 @@ def begun(servers: Servers, name: str = "x") -> Producer:
 
 
 def committed(servers: Servers, count: int) -> list[bytes]:
-    """The first committed records; a marker at the end of the log must not hide an open transaction before it."""
+    """The first records of "t" that a `read_committed` consumer gets."""
     return consume(servers, "t", 1, count, **{"isolation.level": "read_committed"})
 
 

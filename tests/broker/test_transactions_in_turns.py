@@ -31,7 +31,7 @@ class Client(Protocol):
 
 
 class Librdkafka:
-    """The first version of the protocol."""
+    """Speaks the first version of the transaction protocol."""
 
     def __init__(self, servers: str) -> None:
         quick = {"reconnect.backoff.max.ms": 200, "retry.backoff.ms": 50}
@@ -51,7 +51,7 @@ class Librdkafka:
 
 
 class Java:
-    """The second version of the protocol."""
+    """Speaks the second version of the transaction protocol."""
 
     def __init__(self, jvm: ModuleType, servers: str) -> None:
         self._producer = JavaProducer(jvm, servers, transactional_id="x")

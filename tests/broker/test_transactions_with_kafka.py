@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 T0, T1 = ("t", 0), ("t", 1)
 
 
-# Ids whose epochs have nearly run out; the last one of a producer id is only for the end of its last transaction.
+# Ids whose epochs have nearly run out; the last epoch of a producer id serves only to end its last transaction.
 TIRED = {"tired of v2": 32764, "tired of v1": 32765, "tired and fenced": 32765}
 
 

@@ -1,6 +1,6 @@
 """Asks a real Kafka and ours the same questions about transactions, and compares the answers.
 
-Producer ids differ: in requests and answers they are counted in the order in which each broker gave them out.
+Producer ids differ: requests and answers have their numbers instead, in the order in which each broker gave them out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MASKED = {"throttleTimeMs", "errorMessage", "transactionStartTimeMs"}
 def wait_for_coordinator(address: tuple[str, int]) -> None:
     """Wait until a real broker has made `__transaction_state`, and given out its first producer id.
 
-    That is 0, which is also the producer id in answers that have none.
+    The first id is 0, which is also the producer id in answers that have none.
     """
     asked = {"coordinatorKeys": ["first"], "keyType": 1}
     with RawClient(address) as client:

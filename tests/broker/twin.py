@@ -84,7 +84,7 @@ class Twin:
             return connection.ask(api, version, body)
 
     def eventually(self, api: Api, version: int, body: Row, code: int | None = None) -> None:
-        """Ask until both say the same, and this error: a real broker shows a change a moment after its answer."""
+        """Ask until both answer the same, with this error code: a real broker shows a change a moment later."""
         for _ in range(1000):
             with suppress(AssertionError):
                 answer = self.ask(api, version, body)

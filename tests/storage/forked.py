@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def in_child(work: Callable[[], object]) -> str:
-    """The outcome of some work in a forked child."""
+    """The repr of what `work` returns in a forked child, or the error that it raises."""
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
         try:

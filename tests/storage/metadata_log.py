@@ -11,7 +11,7 @@ from octavo.format.record import Record
 from tests.format.messages.encoded import encode_metadata
 
 TOPIC, BROKER = 2, 4
-CONFIG = 4  # a type of records
+CONFIG = 4  # the type of a config's record
 
 Set = tuple[int, str, str, str | None]
 

@@ -125,7 +125,7 @@ ROWS = st.fixed_dictionaries(
     st.integers(0, 2),
     st.booleans(),
 )
-def test_many_batches_at_once_are_sound_where_one_after_the_other_is(
+def test_batches_that_are_rejected_one_by_one_are_not_clearly_sound_at_once(
     rows: list[dict[str, int]], origin: AppendOrigin, max_message_bytes: int, leader_epoch: int, trusted: bool
 ) -> None:
     table = np.zeros(len(rows), BATCH)

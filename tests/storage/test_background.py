@@ -125,7 +125,7 @@ def test_a_log_that_fails_does_not_stop_others(tmp_path: Path, world: World, mon
         assert [log.log_start_offset for log in logs.logs.values()] == [0, 1]
 
 
-def test_files_that_a_dead_writer_staged_go_after_a_day(tmp_path: Path, world: World) -> None:
+def test_files_that_a_dead_writer_staged_are_removed_after_a_day(tmp_path: Path, world: World) -> None:
     with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 1)
         old, new = (tmp_path / "t-0" / StagedFile("0" * 16, "0" * 32, number).name for number in range(2))
@@ -151,7 +151,7 @@ def test_without_background_nothing_is_scheduled(tmp_path: Path, world: World) -
     assert not list(tmp_path.glob("u-0.*-delete"))
 
 
-def test_it_runs_on_threads_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_runs_on_its_own_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the real scheduler, the high watermark reaches the disk without any call."""
     configs: dict[str, Given] = {
         "log.initial.task.delay.ms": 0,

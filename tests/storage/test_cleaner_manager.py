@@ -217,7 +217,7 @@ def test_paused_partitions_are_skipped() -> None:
 
 
 def test_a_run_that_an_interrupt_ended_does_not_block_others() -> None:
-    """Its thread came back without reporting that the run is over."""
+    """Its thread ends, or begins another run, without reporting that the run is over."""
     states = CleanerStates()
     with ThreadPoolExecutor(1) as gone:
         assert gone.submit(states.begin, T0).result()
@@ -239,7 +239,7 @@ def test_old_segments_go_where_the_policy_has_delete(tmp_path: Path, world: Worl
         assert offsets(tmp_path, "t") == ([] if start else list(range(25, 30)))
 
 
-def test_deleted_records_go_though_the_policy_is_compact_alone(tmp_path: Path, world: World) -> None:
+def test_segments_of_deleted_records_are_removed_even_if_the_policy_is_compact_alone(tmp_path: Path, world: World) -> None:
     with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 1, {**COMPACT, "min.cleanable.dirty.ratio": 1.0})
         fill(logs, "t")
@@ -264,7 +264,7 @@ def test_a_throttle_waits_for_the_rate() -> None:
         waited.append(duration_ms)
         clock.advance(duration_ms)
 
-    throttle = Throttle(1_000_000, clock, wait_ms)  # 1000 bytes a millisecond
+    throttle = Throttle(1_000_000, clock, wait_ms)  # 1000 bytes per millisecond
     throttle.add(10_000_000)
     assert not waited  # the period is not over
     clock.advance(301)
@@ -272,7 +272,7 @@ def test_a_throttle_waits_for_the_rate() -> None:
     assert waited == [10_000 - 301]
     clock.advance(301)
     throttle.add(301_000)
-    assert waited == [10_000 - 301]  # just the rate
+    assert waited == [10_000 - 301]  # exactly the rate
     clock.advance(1_000)
     throttle.add(1_500_000)
     assert waited == [10_000 - 301, 500]

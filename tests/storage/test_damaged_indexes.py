@@ -47,7 +47,7 @@ def check(again: PartitionLog) -> None:
 @pytest.mark.parametrize("damage", ["random", "ff", "descending", "huge"])
 @pytest.mark.parametrize("place", [0, -1], ids=["closed segment", "active segment"])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_what_cannot_be_is_rebuilt(
+def test_an_impossible_index_is_rebuilt(
     closed: PartitionLog,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,

@@ -48,7 +48,7 @@ def test_files_are_pre_sized_and_trimmed(tmp_path: Path) -> None:
     assert times.path.read_bytes() == bytes.fromhex("00000000000003e8 00000002")
 
 
-def test_an_entry_of_zeros_is_one_when_the_file_is_opened_again(tmp_path: Path) -> None:
+def test_an_entry_of_zeros_is_still_an_entry_when_the_file_is_opened_again(tmp_path: Path) -> None:
     """Timestamp 0 at the base offset, the only entry that looks like an unused slot."""
     times = time_index(tmp_path)
     extend_times(times, [0], [10])

@@ -27,7 +27,7 @@ from tests.storage.worlds import NOW_MS, World
 
 
 def interrupting(monkeypatch: pytest.MonkeyPatch, owner: type | ModuleType, name: str, *, after: bool) -> None:
-    """Let Ctrl-C come once, just before or just after a method does its work."""
+    """Raise KeyboardInterrupt once, just before or just after a method does its work."""
     original = getattr(owner, name)
 
     def once(*args: object, **named: object) -> object:
@@ -215,7 +215,7 @@ def test_a_flush_after_an_interrupted_reload(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_a_close_that_was_interrupted_is_called_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Until it has finished, nobody else can have the directory, since it may still have to be written to."""
+    """Until it has finished, nobody else can open the directory, since it may still have to be written to."""
     logs = LogManager(tmp_path, background=False)
     logs.create_topic("t", 3)
     for log in logs.logs.values():

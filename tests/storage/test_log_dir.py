@@ -56,7 +56,7 @@ def test_a_cordoned_directory_is_known_however_it_is_written(tmp_path: Path, mon
             logs.create_topic(f"t{number}", 2)
             assert {str(log.folder.parent) for name, log in logs.logs.items() if name.topic == f"t{number}"} == {"two"}
     with LogManager(["one", "two"], configs={"cordoned.log.dirs": "*"}, environment=World().environment) as logs:
-        logs.create_topic("all", 1)  # all are cordoned, so that does not count
+        logs.create_topic("all", 1)  # if all are cordoned, the config is ignored
         assert str(logs.log("all", 0).folder.parent) == "one"
 
 

@@ -75,7 +75,7 @@ def test_damage_in_the_middle_deletes_what_follows(world: World, tmp_path: Path)
     dropped = [name for name in names(tmp_path) if name.endswith(".deleted")]
     assert len([name for name in dropped if name.endswith(".log.deleted")]) == len(again.dropped)
     world.scheduler.advance(60_000)
-    assert [name for name in names(tmp_path) if name.endswith(".deleted")] == dropped  # nothing else was to be deleted
+    assert [name for name in names(tmp_path) if name.endswith(".deleted")] == dropped  # only upkeep removes them
     assert open_log(world, tmp_path, clean=False, upkeep=True).dropped == []
     assert not any(name.endswith(".deleted") for name in names(tmp_path))
 

@@ -28,7 +28,7 @@ class TestReading:
             with pytest.raises(OffsetOutOfRangeError, match=problem):
                 log.read(offset, 100)
 
-    def test_first_batch_comes_whole_or_not_at_all(self, world: World, tmp_path: Path) -> None:
+    def test_first_batch_comes_whole_unless_it_may_be_cut(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path)
         fill(log, 3)
         size = len(batch(0, 2))

@@ -34,7 +34,7 @@ def test_an_old_backup_stays_as_it_is(archive: str, tmp_path: Path) -> None:
     assert files_of(root) == before
 
 
-def test_a_brokers_upkeep_is_asked_for(tmp_path: Path) -> None:
+def test_upkeep_happens_only_when_it_is_asked_for(tmp_path: Path) -> None:
     world = World(NOW_MS)
     with opened(tmp_path, world=world) as logs:
         logs.create_topic("t", 1, {"segment.bytes": 2000})

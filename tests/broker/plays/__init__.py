@@ -1,1 +1,1 @@
-"""The events of plays: random requests that actors make from what each broker has answered them."""
+"""The events of plays: random requests that actors build from the earlier answers of each broker."""

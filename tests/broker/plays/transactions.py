@@ -19,7 +19,7 @@ MASKED = {"throttleTimeMs", "errorMessage", "transactionStartTimeMs", "lastTimes
 
 
 def shown(memory: Memory, value: Any) -> Any:
-    """An answer with names in place of producer ids: the first one is 0, a later one 1, and so on."""
+    """An answer with numbers in place of producer ids: the first id seen is 0, the next one 1, and so on."""
     if isinstance(value, dict):
         return {name: _part(memory, name, part) for name, part in value.items() if name not in MASKED}
     if isinstance(value, list):

@@ -104,7 +104,7 @@ class Store:
 
 
 def expected(before: Model, horizons: dict[int, int], first_dirty: int, end: int, now_ms: int) -> Model:
-    """C7: the last record of each key up to the end, unless it is a tombstone past its horizon; all after the end."""
+    """C7: up to the end, the last record of each key, unless it is a tombstone past its horizon; then all records."""
     last = {key: offset for offset, (key, _) in sorted(before.items()) if first_dirty <= offset < end}
     kept = Model()
     for offset, (key, value) in before.items():

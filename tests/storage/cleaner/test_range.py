@@ -76,7 +76,7 @@ def test_what_is_overdue_is_cleaned_whatever_the_ratio() -> None:
     config = {"max_compaction_lag_ms": 1000, "min_cleanable_dirty_ratio": 1}
     late, early = ranged(log(*THREE), now_ms=1150, **config), ranged(log(*THREE), now_ms=1100, **config)
     named = LogConfig.of({name.replace("_", "."): str(value) for name, value in config.items()})
-    assert (late.delay_ms, late.is_eligible(named)) == (50, True)  # the segment at 0 has no time to go by
+    assert (late.delay_ms, late.is_eligible(named)) == (50, True)  # the segment at 0 has no timestamp above 0
     assert (early.delay_ms, early.is_eligible(named)) == (0, False)
 
 

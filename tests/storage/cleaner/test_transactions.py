@@ -13,7 +13,7 @@ ABORT, COMMIT = ControlType.ABORT, ControlType.COMMIT
 ABORTED = AbortedTxn(producer_id=7, first_offset=10, last_offset=20, last_stable_offset=21)
 
 
-def test_data_of_an_aborted_transaction_goes_and_its_marker_stays() -> None:
+def test_data_of_an_aborted_transaction_is_removed_and_its_marker_stays() -> None:
     state = CleanedTransactions()
     state.add_aborted([ABORTED])
     assert not state.on_batch(7, 9)  # part of an earlier transaction
@@ -24,7 +24,7 @@ def test_data_of_an_aborted_transaction_goes_and_its_marker_stays() -> None:
     assert not state.on_batch(7, 25)
 
 
-def test_a_marker_goes_when_nothing_was_seen() -> None:
+def test_a_marker_is_removed_when_nothing_of_its_transaction_was_seen() -> None:
     state = CleanedTransactions()
     state.add_aborted([ABORTED])
     assert state.on_control(7, 20, ABORT) and state.retained == []
@@ -39,7 +39,7 @@ def test_a_commit_stays_while_data_is_there() -> None:
     assert state.on_control(7, 21, COMMIT)
 
 
-def test_other_control_records_never_go() -> None:
+def test_other_control_records_are_never_removed() -> None:
     assert not CleanedTransactions().on_control(-1, 5, ControlType.LEADER_CHANGE)
 
 

@@ -53,7 +53,7 @@ class Scene:
     def stage(
         self, values: dict[int, list[bytes]], *, writer: str = WRITER, topic: str = "t", timestamp: int = NOW_MS
     ) -> list[StagedPart]:
-        """One task's work: values by partition."""
+        """Stage values by partition, as one task does."""
         self.attempts += 1
         stage = Stage(self.filesystem, writer, f"{self.attempts:032x}")
         for partition, some in values.items():
@@ -105,7 +105,7 @@ class Stopped(BaseException):
 
 
 class StopAt:
-    """Ends the commit at a step."""
+    """Ends the commit at a step, after that step has passed `time` times."""
 
     def __init__(self, step: CommitStep, time: int = 0) -> None:
         self._left = [step] * (time + 1)

@@ -88,10 +88,10 @@ def test_a_large_file_takes_the_place_of_an_empty_segment_and_grows_on(tmp_path:
         [log] = (tmp_path / f"t-{partition}").glob("*.log")
         assert log.stat().st_ino == inode
         entries = log.with_suffix(".index").stat().st_size // ENTRY.size
-        assert entries == len(walk(log.read_bytes()).table) - 1  # all but the first batch are due one
+        assert entries == len(walk(log.read_bytes()).table) - 1  # one for every batch but the first
 
 
-def test_a_batch_that_comes_again_is_skipped_and_its_files_go(scene: Scene) -> None:
+def test_a_batch_that_comes_again_is_skipped_and_its_files_are_removed(scene: Scene) -> None:
     assert scene.publish(0, scene.stage(batch_values(0)))
     assert not scene.publish(0, scene.stage(batch_values(0)))
     assert scene.values() == batch_values(0)
@@ -107,7 +107,7 @@ def test_the_commit_decides_which_of_two_attempts_at_a_task_counts(scene: Scene)
 
 
 class VanishingFileSystem(LocalFileSystem):
-    """Staged files that a task removes after they are listed and before they are read, as in deleted folders."""
+    """Staged files vanish after they are listed, and the folder of a partition before it is listed."""
 
     def mtime_ms(self, path: Path) -> int:
         path.unlink()
@@ -270,7 +270,7 @@ def test_a_commit_ends_with_its_lock_timeout(scene: Scene) -> None:
     assert scene.values() == {0: [], 1: []}
 
 
-def test_two_writers_of_one_directory_have_ids_of_their_own(scene: Scene) -> None:
+def test_two_writers_of_one_directory_have_their_own_batch_ids(scene: Scene) -> None:
     first, second = batch_values(0), batch_values(1)
     assert scene.publish(0, scene.stage(first))
     assert scene.publisher.publish(CommitRequest("query 2", 0, scene.stage(second, writer="query 2")))

@@ -15,7 +15,7 @@ from tests.storage.staging.scene import Scene, batch_values
 ROOT = Path("/logs")
 BATCHES = 2
 LARGE, NONE_LARGE = 1, BATCHES  # a large batch is adopted as a segment
-# All of them would take minutes: `make soak` sets 1.
+# A stop at every operation would take minutes: `make soak` sets 1.
 STRIDE = int(os.environ.get("OCTAVO_CRASH_STRIDE", "11"))
 
 

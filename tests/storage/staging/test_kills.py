@@ -21,7 +21,7 @@ from tests.storage.staging.scene import WRITER, Scene
 BATCHES = 2 * len(CommitStep)
 # `make soak` sets 100.
 KILLS = int(os.environ.get("OCTAVO_KILLS", "3"))
-# The longest time that a writer lives after its start, at first; a slower machine gives longer lives.
+# The longest life of a writer at first; it grows while writers are killed before they commit anything.
 LONGEST_SECONDS = 1.0
 MORE = 1.2
 

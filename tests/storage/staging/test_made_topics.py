@@ -26,7 +26,7 @@ from tests.storage.staging.scene import WRITER, Scene, StopAt, Stopped, read_val
 ROOTS = (Path("/logs"), Path("/more"))
 PARTITIONS, BATCHES = 4, 2
 CONFIGS = {"segment.bytes": 1500, "segment.index.bytes": 240}
-# All of them would take minutes: `make soak` sets 1.
+# A stop at every operation would take minutes: `make soak` sets 1.
 STRIDE = int(os.environ.get("OCTAVO_CRASH_STRIDE", "11"))
 
 
@@ -48,7 +48,7 @@ def _value(batch_id: int, partition: int) -> bytes:
 
 
 def _stage(scene: Scene, batch_id: int) -> list[StagedPart]:
-    """What a task does, which looks up the topic without a lock."""
+    """Stage a batch as a task does, which looks up the topic without a lock."""
     scene.attempts += 1
     new_topics = NewTopics(partitions=PARTITIONS, configs=CONFIGS)
     destination = Destinations(scene.filesystem, scene.roots, new_topics).of("t")
