@@ -146,8 +146,8 @@ class Broker:
 
 
 def free_ports(count: int) -> list[int]:
-    """Free ports below those that the system gives to connections: such a port could be taken again before a broker,
-    which takes seconds to start, listens on it."""
+    """Free ports below those that the system gives to connections: one of those could be taken before a broker, which
+    needs seconds to start, listens on it."""
     found: list[int] = []
     while len(found) < count:
         port = _PORTS[secrets.randbelow(len(_PORTS))]

@@ -157,7 +157,7 @@ class Producer:
 
 
 class Consumer:
-    """Reads first partitions from their beginning."""
+    """Reads the first partition of a topic from its beginning."""
 
     def __init__(self, jvm: ModuleType, bootstrap_servers: str, isolation: str = "read_uncommitted") -> None:
         self._jvm = jvm

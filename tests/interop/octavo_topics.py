@@ -104,7 +104,7 @@ class Written:
         producer.transaction = None
 
     def go_on(self, log: PartitionLog) -> None:
-        """A repeated batch is recognised; then each producer continues."""
+        """Each producer repeats its last batch, which must be recognised, and continues."""
         for producer in self.producers:
             if producer.last is not None:
                 data, result = producer.last

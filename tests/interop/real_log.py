@@ -1,4 +1,4 @@
-"""A partition log of real Kafka, as far as the state of its producers is concerned."""
+"""A partition log of real Kafka, and the state of its producers."""
 
 from __future__ import annotations
 

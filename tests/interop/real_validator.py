@@ -1,4 +1,4 @@
-"""Kafka's own LogValidator, asked in process."""
+"""Kafka's own LogValidator, called in this process."""
 
 from __future__ import annotations
 

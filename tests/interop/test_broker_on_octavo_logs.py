@@ -24,13 +24,13 @@ pytestmark = pytest.mark.kafka
 # Written elsewhere and copied in: the whole folder, or only the log files, which the broker indexes again.
 COPIES = "copied", "bare"
 HOUR_MS = 3_600_000
-LOOKS = 20_000  # how often the broker is asked at most
+LOOKS = 20_000  # how many times the broker is asked at most
 SPECIAL = -1, -2, -3  # latest, earliest, largest timestamp
 ISOLATIONS = {"read_uncommitted": Isolation.READ_UNCOMMITTED, "read_committed": Isolation.READ_COMMITTED}
 
 
 class Story:
-    """One directory, owned by Octavo and by a broker in turn; `written` is what either was told is in the log."""
+    """One directory, owned by Octavo and by a broker in turn; `written` is what both have acknowledged."""
 
     def __init__(self, jvm: ModuleType, folder: Path) -> None:
         self.jvm = jvm

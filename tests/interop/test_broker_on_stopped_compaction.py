@@ -32,7 +32,7 @@ class Stop(BaseException):
 
 
 class StoppingFileSystem(LocalFileSystem):
-    """Real files; from the n-th rename, removal or sync of a folder on, nothing happens any more."""
+    """Real files; after `left` renames, removals and syncs of folders, each further one raises `Stop`."""
 
     def __init__(self) -> None:
         self.left: int | None = None

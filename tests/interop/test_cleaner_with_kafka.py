@@ -32,7 +32,7 @@ from tests.storage.worlds import NOW_MS, World
 pytestmark = pytest.mark.kafka
 
 SEEDS = int(os.environ.get("OCTAVO_CLEANER_SEEDS", "12"))
-SEEN = 40, 60  # a committed batch that Kafka takes for aborted, when it reads keys from the middle of a segment
+SEEN = 40, 60  # seeds whose committed batch Kafka takes for aborted, as it reads keys from the middle of a segment
 ROUNDS, BATCHES = 4, 40
 RETENTION_MS = 10_000
 CONFIGS = {
@@ -83,7 +83,7 @@ class Writer:
         batch = build_batch(records, codec=codec, log_append_time=appended_at, origin=origin, partition_leader_epoch=0)
         header = read_header(batch)
         if header.base_offset != offset:
-            # It lost its first records in an earlier life.
+            # As if it had lost its first records in an earlier cleaning.
             kept = records if appended_at is None else decode_batch(batch, stored_timestamps=True)[1]
             delta = header.last_offset - offset
             fields = {name: getattr(header, name) for name in header.__slots__}
@@ -145,7 +145,7 @@ class RealCleaner:
         )
 
     def clean(self, to_clean: Any, now_ms: int) -> int | None:
-        """The first offset that is not clean; None if it failed."""
+        """The first offset that is not clean; None if Kafka's cleaner failed."""
         try:
             return int(self._cleaner.doClean(to_clean, self._jvm.JLong(now_ms)).getKey())
         except self._jvm.JException:

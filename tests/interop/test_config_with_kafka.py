@@ -15,8 +15,8 @@ from tests.other_defaults import OTHER_DEFAULTS
 
 pytestmark = pytest.mark.kafka
 
-# Intentional differences: small segments as brokers before 4.0 accepted them; zero cleaner threads is refused.
 OF_THE_AUTHORIZER = {"super.users", "allow.everyone.if.no.acl.found"}  # a plugin's: a broker passes them on unread
+# Intentional differences, such as small segments, which brokers before 4.0 accepted, and no zero cleaner threads.
 WIDER_OR_NARROWER = {"segment.bytes", "log.segment.bytes", "log.cleaner.threads", "group.consumer.assignors"}
 # The offsets topic's codec is checked when it is used, not when it is parsed.
 CHECKED_LATER = {"offsets.topic.compression.codec"}

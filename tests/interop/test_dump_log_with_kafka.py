@@ -1,4 +1,4 @@
-"""Real Kafka's dump-log and ours print the same for damaged files, up to the byte where it fails."""
+"""Real Kafka's dump-log and ours print the same for damaged files, up to the byte where Kafka's fails."""
 
 from __future__ import annotations
 

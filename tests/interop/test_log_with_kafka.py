@@ -24,7 +24,7 @@ from tests.storage.worlds import World
 pytestmark = pytest.mark.kafka
 
 STEPS, SEEDS = 120, int(os.environ.get("OCTAVO_LOG_SEEDS", "3"))
-SEEN = 500, 507  # no timestamp but -1; a log that starts after its recovery point
+SEEN = 500, 507  # seeds that give no timestamp but -1, and a log that starts after its recovery point
 PRODUCERS = (1, 2, 3)
 SMALL_TIMES = (0, 1, -1)  # 0 makes a time index entry of zeros, and -1 none at all
 DAY_MS = 86_400_000
@@ -142,7 +142,7 @@ class Driver:
         self._append(encode_message_set(records, self.draw.randint(0, 1)), AppendOrigin.REPLICATION)
 
     def expire_producers(self) -> None:
-        """Those without a transaction are gone after a day."""
+        """Producers without an open transaction expire after a day."""
         self.twins.world.clock.advance(self.draw.choice((0, DAY_MS)))
         self.twins.expire_producers()
 
@@ -155,7 +155,7 @@ class Driver:
         self.twins.update_high_watermark(self.draw.choice((log.log_end_offset, self._offset())))
 
     def look(self) -> None:
-        # The first read finds out where the watermark lies, but not if Kafka refuses it.
+        # Kafka finds the position of the watermark at the first read that it does not refuse.
         self.twins.read(self.twins.ours.log_start_offset, 100, Isolation.READ_UNCOMMITTED, min_one_batch=True)
         for isolation in Isolation:
             offset, size = self._offset(), self.draw.choice((0, 50, 300, 5000))
@@ -192,7 +192,7 @@ class Driver:
         self.twins.restart(clean=self.draw.random() < 0.5)
 
     def lose_files(self) -> None:
-        """Without an index a segment is rebuilt. (After a crash ours first waits for the segments before it.)"""
+        """Without its index a segment is rebuilt. (After a crash ours recovers the segments before it first.)"""
         clean = self.draw.random() < 0.5
         kinds = (".index", ".txnindex", ".snapshot") if clean else (".txnindex", ".snapshot")
         slot = self.draw.randrange(len(self.twins.ours.segments))

@@ -239,7 +239,7 @@ def test_old_segments_go_where_the_policy_has_delete(tmp_path: Path, world: Worl
         assert offsets(tmp_path, "t") == ([] if start else list(range(25, 30)))
 
 
-def test_segments_of_deleted_records_are_removed_even_if_the_policy_is_compact_alone(tmp_path: Path, world: World) -> None:
+def test_deleted_records_are_removed_even_if_the_policy_is_compact_alone(tmp_path: Path, world: World) -> None:
     with opened_with_upkeep(tmp_path, world) as logs:
         logs.create_topic("t", 1, {**COMPACT, "min.cleanable.dirty.ratio": 1.0})
         fill(logs, "t")

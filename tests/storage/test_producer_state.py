@@ -53,7 +53,7 @@ def test_an_older_batch_sent_again_is_out_of_order() -> None:
             append(manager, data(50, 2 * again, count=2))
 
 
-def test_a_duplicate_has_just_the_same_sequences() -> None:
+def test_a_duplicate_has_exactly_the_same_sequences() -> None:
     manager = filled()
     for sequence, count in ((10, 1), (11, 1), (10, 3), (10, 4), (9, 2)):
         with pytest.raises(OutOfOrderSequenceError):

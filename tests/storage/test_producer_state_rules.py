@@ -42,7 +42,7 @@ CLEARED = [data(0, 0, epoch=5), marker(1, epoch=6)]  # epoch 6 without a batch
 EPOCH, SEQUENCE, STATE = InvalidProducerEpochError, OutOfOrderSequenceError, InvalidTxnStateError
 FENCED = TransactionCoordinatorFencedError
 
-# What the log has, where the batch comes from, the batch, and the refusal if it is one.
+# What the log has, where the batch comes from, the batch, and the refusal if it is refused.
 DATA_RULES: dict[str, tuple[list[bytes], AppendOrigin, bytes, type[AppendRejected] | None]] = {
     "3: an older epoch": (KNOWN, CLIENT, data(20, 10, epoch=4), EPOCH),
     "3: an older epoch, coordinator": (KNOWN, COORDINATOR, data(20, 10, epoch=4), EPOCH),
@@ -95,7 +95,7 @@ def test_rules_of_data_batches(rule: str) -> None:
     assert list(manager.table) == entries, "a refused batch changes nothing"
 
 
-# What the log has, the transaction version, epoch and coordinator epoch of the marker, the refusal of a coordinator's.
+# What the log has; a marker's transaction version, epoch and coordinator epoch; its refusal if a coordinator sends it.
 MARKER_RULES: dict[str, tuple[list[bytes], int, int, int, type[AppendRejected] | None]] = {
     "TV 0: the transaction's epoch": (ONGOING, 0, 5, 0, None),
     "TV 0: a later epoch": (ONGOING, 0, 6, 0, None),

@@ -7,7 +7,7 @@ from octavo.storage.log.retain import LogFacts, RetentionReason, SegmentFacts, V
 
 
 def segments(*rows: tuple[int, int, int], end: int) -> list[SegmentFacts]:
-    """Base offset, size, largest timestamp."""
+    """Rows are base offset, size and largest timestamp."""
     bases = [row[0] for row in rows]
     return [
         SegmentFacts(base, following, size, timestamp, following == end)
@@ -56,7 +56,7 @@ def test_stops_at_the_first_that_stays() -> None:
     assert gone(verdicts(younger_first, log(), LogConfig.of({"retention.ms": 1000}))) == {}
 
 
-def test_nothing_above_the_high_watermark_goes() -> None:
+def test_nothing_above_the_high_watermark_is_deleted() -> None:
     config = LogConfig.of({"retention.ms": 0})
     assert list(gone(verdicts(THREE, log(high_watermark=22), config))) == [0]
     assert list(gone(verdicts(THREE, log(high_watermark=39), config))) == [0, 11]

@@ -9,7 +9,7 @@ from octavo.storage.log.roll import RollReason, new_base_offset, roll_reason
 
 
 class FakeSegment(NamedTuple):
-    """What a roll asks of the active segment."""
+    """The facts about the active segment that the decision to roll depends on."""
 
     base_offset: int
     size: int

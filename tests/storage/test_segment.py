@@ -111,7 +111,7 @@ def test_timestamps_of_a_segment(tmp_path: Path, world: World) -> None:
     assert segment.largest_timestamp == 9000
 
 
-def test_truncation_takes_the_batch_that_spans_the_offset(tmp_path: Path, world: World) -> None:
+def test_truncation_removes_the_batch_that_spans_the_offset(tmp_path: Path, world: World) -> None:
     batches = ten_batches()
     segment = world.segment(tmp_path, *batches, config=SPARSE)
     cut = segment.truncate_to(16)

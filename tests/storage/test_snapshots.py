@@ -41,7 +41,7 @@ def test_outside_the_log(tmp_path: Path) -> None:
     ("bases", "kept"),
     [({0, 10, 20}, [10, 20, 35]), ({0, 30}, [30, 35]), ({0, 40}, []), (set(), [35])],
 )
-def test_stray_ones_go_but_for_that_of_a_clean_stop(tmp_path: Path, bases: set[int], kept: list[int]) -> None:
+def test_stray_ones_are_removed_except_that_of_a_clean_stop(tmp_path: Path, bases: set[int], kept: list[int]) -> None:
     found = snapshots(tmp_path, 10, 15, 20, 30, 35)
     found.delete_stray(bases)
     assert found.offsets == snapshots(tmp_path).offsets == kept

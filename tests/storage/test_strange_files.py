@@ -65,7 +65,7 @@ STRANGE: dict[str, Callable[[Path], None]] = {
 
 
 def replaced(path: Path, kind: str) -> None:
-    """Put something strange in a file's place, which is kept."""
+    """Put something strange in the place of a file, which is kept as `elsewhere`."""
     if path.exists():
         path.rename(path.with_name("elsewhere"))
     STRANGE[kind](path)
@@ -165,7 +165,7 @@ def test_what_is_not_a_file_in_the_root_is_an_error_with_its_path(root: Path, na
 
 @pytest.mark.parametrize("kind", ["a FIFO", "a socket", "a device"])
 @pytest.mark.parametrize("name", OFFSET_CHECKPOINTS)
-def test_a_checkpoint_that_is_not_a_file_says_nothing(
+def test_a_checkpoint_that_is_not_a_file_is_reported_and_replaced(
     root: Path, name: str, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     replaced(root / name, kind)

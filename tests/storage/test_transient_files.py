@@ -22,7 +22,7 @@ def settle(
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_deleted_files_go_but_not_the_metadata_logs(tmp_path: Path) -> None:
+def test_deleted_files_are_removed_except_those_of_the_metadata_log(tmp_path: Path) -> None:
     kept = "00000000000000000007-0000000001.checkpoint.deleted"
     left = settle(tmp_path, name(0, ".log"), name(0, ".log.deleted"), name(5, ".snapshot.deleted"), kept)
     assert left == sorted([name(0, ".log"), kept])
@@ -33,12 +33,12 @@ def test_deleted_files_stay_unless_their_removal_is_wanted(tmp_path: Path) -> No
     assert settle(tmp_path, *names, remove_deleted=False) == sorted(names)
 
 
-def test_unfinished_cleaning_goes(tmp_path: Path) -> None:
+def test_unfinished_cleaning_is_removed(tmp_path: Path) -> None:
     left = settle(tmp_path, name(0, ".log"), name(0, ".log.cleaned"), name(0, ".index.cleaned"))
     assert left == [name(0, ".log")]
 
 
-def test_swap_that_was_not_decided_goes(tmp_path: Path) -> None:
+def test_swap_that_was_not_decided_is_removed(tmp_path: Path) -> None:
     left = settle(tmp_path, name(0, ".log"), name(0, ".log.cleaned"), name(9, ".log.swap"), name(9, ".index.swap"))
     assert left == [name(0, ".log")]
 

@@ -1,4 +1,4 @@
-"""Validation of appends: every row of the matrix as real Kafka answers it, and what Octavo promises beyond."""
+"""Validation of appends: every row of the matrix as real Kafka answers it, and what Octavo promises beyond that."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_a_message_says_what_was_found_and_what_is_expected() -> None:
 
 
 def test_what_unpacks_to_too_much_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kafka has no such limit; a producer that is told MESSAGE_TOO_LARGE splits the batch."""
+    """Kafka has no such limit; a producer that gets MESSAGE_TOO_LARGE splits the batch."""
     monkeypatch.setattr(record_reader, "_decoders", record_reader._Decoders())
 
     def limited(columns: Any) -> Any:

@@ -36,11 +36,11 @@ class Answer(NamedTuple):
     data: bytes = b""
     max_timestamp: int = -1
     next_offset: int = -1
-    is_rebuilt: bool = False  # of Kafka's: the records' bytes need not be the producer's
+    is_rebuilt: bool = False  # in Kafka's answer: the records' bytes may differ from the producer's
 
 
 class Row(NamedTuple):
-    """A set, and how it is answered to a client and to a coordinator: by an exception, or None.
+    """A set, and the exception that a client and a coordinator get for it, or None.
 
     `at` are the records to blame. `ours` is the exception that Octavo raises instead, if any;
     docs/decisions/0006-appends.md says why.

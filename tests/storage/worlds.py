@@ -66,7 +66,7 @@ class ManualScheduler:
 
 
 class World:
-    """Environment and its movable parts."""
+    """The environment of logs, and its movable parts."""
 
     def __init__(self, now_ms: int = NOW_MS) -> None:
         self.clock = ManualClock(now_ms)
@@ -87,7 +87,7 @@ class World:
 
 
 def opened(*roots: Path, world: World | None = None, **options: Any) -> LogManager:
-    """The log manager of directories, in a world of its own unless one is given."""
+    """The log manager of directories, in a new world unless one is given."""
     return LogManager(list(roots), environment=(world or World()).environment, **options)
 
 
@@ -98,5 +98,5 @@ def opened_with_upkeep(root: Path, world: World, **configs: Given) -> LogManager
 
 
 def names(root: Path) -> set[str]:
-    """What is in a folder."""
+    """The names of the files and folders in a folder."""
     return {path.name for path in root.iterdir()}
