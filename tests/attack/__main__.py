@@ -13,7 +13,7 @@ from tests.attack.campaign import run_series, series
 from tests.attack.scoreboard import scoreboard
 from tests.attack.tally import Tally
 
-# How often each attack runs by default; all of them take some minutes.
+# How many of each by default; all of them take some minutes.
 COUNTS = {
     "kills": (50, "kill -9 of busy processes"),
     "power_losses": (50, "power losses at any operation, in memory"),
@@ -23,7 +23,7 @@ COUNTS = {
     "hostile": (500, "hostile files"),
     "interrupts": (200, "KeyboardInterrupts in calls"),
     "forks": (2, "forks of a busy process, many children each"),
-    "concurrency_seconds": (30, "of everything at once on threads"),
+    "concurrency_seconds": (30, "seconds of everything at once on threads"),
 }
 
 

@@ -25,7 +25,7 @@ END_SECONDS = 60
 
 
 class Crowd:
-    """Threads that work until they are told to stop."""
+    """Threads that work until `end` is set."""
 
     def __init__(self, seed: int, root: Path, logs: LogDir) -> None:
         self.root, self.logs, self.seed = root, logs, seed
@@ -114,7 +114,7 @@ class Crowd:
         self.scans += 1
 
     def _recreate(self) -> None:
-        """Delete and recreate a topic that others send to."""
+        """Delete and recreate a topic to which a record may still be on its way."""
         with self.logs.producer(linger_ms=0) as producer:
             while not self.end.is_set():
                 self.logs.create_topic("brief", 2, {"segment.index.bytes": 2048})
@@ -124,7 +124,7 @@ class Crowd:
 
 
 def attack(seed: int, folder: Path, seconds: float) -> Tally:
-    """Let the crowd work for this long, close, and check that everything is there, once and in order."""
+    """Run the crowd for this long, close, and check that everything is there, once and in order."""
     root = folder / "logs"
     logs = opened(root)
     make_topics(logs)

@@ -1,4 +1,4 @@
-"""Full disks: at any operation there is no room for some bytes, files or syncs, and later there is room again."""
+"""Full disks: from any operation on there is no room for bytes, files or folders, and later there is room again."""
 
 from __future__ import annotations
 

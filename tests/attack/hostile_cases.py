@@ -120,7 +120,7 @@ def _make_socket(path: Path) -> None:
 
 
 def linked_folder(draw: Random, root: Path) -> str:
-    """Make a partition a link, perhaps one being deleted."""
+    """Add a partition that is a link, perhaps one being deleted."""
     target = root.with_name("elsewhere")
     shutil.copytree(root / PARTITION, target)
     name = draw.choice(("u-0", "t-1", "u-0." + "a" * 32 + "-delete", "u-0-stray"))
@@ -182,8 +182,8 @@ DAMAGES: dict[Callable[[Random, Path], str], int] = {
 
 
 def damage(draw: Random, root: Path) -> str:
-    """Damage one or two things. Folders are copied first and links made last, so that nothing here waits or writes
-    through one."""
+    """Damage one or two things. Folders are copied first and special files made last, so that nothing here waits for
+    one or writes through it."""
     kinds = draw.choices(list(DAMAGES), list(DAMAGES.values()), k=draw.choice((1, 1, 2)))
     in_order = sorted(dict.fromkeys(kinds), key=lambda kind: (kind is not linked_folder, kind is special))
     return "; ".join(kind(draw, root) for kind in in_order)

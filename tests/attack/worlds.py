@@ -28,7 +28,7 @@ TOPICS: dict[str, tuple[int, dict[str, Given]]] = {
     "compacted": (2, _COMPACTED),
     "retained": (1, {**_SMALL, "retention.bytes": 20_000}),
 }
-# Does all the time what a broker does occasionally.
+# With these, what a broker does occasionally happens all the time.
 CONFIGS: dict[str, Given] = {
     "log.cleaner.backoff.ms": 50,
     "log.retention.check.interval.ms": 100,

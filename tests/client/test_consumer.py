@@ -313,7 +313,7 @@ def test_commits_are_read_back_after_a_restart(store: Store) -> None:  # L5
     assert values(again.poll()) == {T0: [b"2", b"3"]}
 
 
-def test_what_was_handed_out_is_committed_by_itself(store: Store) -> None:
+def test_what_was_handed_out_is_committed_automatically(store: Store) -> None:
     store.logs.create_topic("t", 1)
     fill(store, b"1", b"2", b"3", b"4")
     with store.logs.consumer("t", group="g", max_poll_records=1) as consumer:

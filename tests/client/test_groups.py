@@ -165,7 +165,7 @@ def test_deleting_a_topic_leaves_the_offsets_of_the_others(store: Store) -> None
     assert store.logs.consumer("t", group="g").poll() == {}
 
 
-def test_one_disk_of_several_is_read_as_far_as_it_goes(store: Store) -> None:
+def test_the_partitions_on_one_disk_of_several_are_all_read(store: Store) -> None:
     """Only partitions 1 and 4 exist: neither the gap nor the missing 0 ends the list."""
     store.logs.create_topic("t", [1, 4])
     first = store.logs.consumer("t", group="g")

@@ -29,7 +29,7 @@ ROWS = st.lists(
             "key": CONTENT,
             "value": CONTENT,
             "headers": st.lists(HEADER, max_size=2),
-            "timestamp": st.integers(NOW_MS - 10**6, NOW_MS),  # segments roll by time, for each append on its own
+            "timestamp": st.integers(NOW_MS - 10**6, NOW_MS),  # more would roll segments, not alike for both
         }
     ),
     max_size=40,

@@ -311,7 +311,7 @@ def test_what_hangs_after_a_power_loss_is_aborted_in_time(lived: Path) -> None:
         assert log.last_stable_offset == log.log_end_offset
 
 
-def test_a_fenced_producer_hears_that_it_is(store: Store, bad_disk: Disk) -> None:
+def test_a_producer_that_another_session_fenced_gets_the_error(store: Store, bad_disk: Disk) -> None:
     """Completing a decided transaction changes the epoch without fencing its producer; only another session does."""
     producer = failed_commit(store)
     bad_disk.is_bad = False

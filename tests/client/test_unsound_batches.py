@@ -53,7 +53,7 @@ def test_a_batch_that_claims_to_lie_beyond_the_log_is_damaged(tmp_path: Path) ->
 
 
 def test_record_offsets_that_go_back_do_not_loop_forever(tmp_path: Path) -> None:
-    """The offset delta of the second record says that it is the first: only its own byte differs."""
+    """One of the bytes that become 0 is the offset delta of the second record, which then claims to be the first."""
     two = batch(0, 2)
     for position in range(BATCH_OVERHEAD, len(two)):
         if two[position] == 2:  # the varint of 1

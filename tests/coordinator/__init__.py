@@ -1,1 +1,1 @@
-"""Tests of the coordinators' machines, which need no log and no network."""
+"""Tests of the coordinators, without a network: their machines, and what they write."""

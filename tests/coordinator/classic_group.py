@@ -103,7 +103,7 @@ class PlayedGroup:
         return [self.answers[token]["memberId"] for token in tokens]
 
     def stable(self, *tokens: str, **fields: Any) -> list[str]:
-        """Let members join a new group and sync; each has its own id as assignment."""
+        """Make members join a new group and sync; each gets its own id as assignment."""
         for token in tokens:
             self.join(token, **fields)
         self.advance(self.config.group_initial_rebalance_delay_ms * 2)

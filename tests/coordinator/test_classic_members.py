@@ -29,7 +29,7 @@ def test_what_is_refused_without_a_group(fields: dict[str, Any], code: int) -> N
 
 @pytest.mark.parametrize("fields", [{"protocols": {}}, {"protocolType": ""}])
 def test_a_join_without_protocols_leaves_an_empty_group(fields: dict[str, Any]) -> None:
-    """As in Kafka: the group is created before the protocols are looked at."""
+    """As in Kafka: the group is created before the protocols are checked."""
     group = PlayedGroup()
     assert group.join("a", **fields)["errorCode"] == 23
     assert group.state == "Empty" and len(group.written) == 1
@@ -80,12 +80,12 @@ def test_joins_of_a_stable_group() -> None:
     assert group.join("a leads", a) is None and group.state == "PreparingRebalance"
 
 
-def test_a_full_group_takes_nobody_else() -> None:
+def test_a_full_group_accepts_nobody_else() -> None:
     group = PlayedGroup(group_max_size=2)
     a, b = group.stable("a", "b")
     assert group.join("c")["errorCode"] == 81
     group.join("b again", b, protocols=OTHER)
-    assert group.join("c too", version=3) is None  # while members join, the first ones are taken
+    assert group.join("c too", version=3) is None  # while members join, the first ones are accepted
     assert group.join("a late", a)["errorCode"] == 81
     assert a not in group.known.members
 

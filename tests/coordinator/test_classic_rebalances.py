@@ -181,7 +181,7 @@ def test_the_last_member_leaves_an_empty_group() -> None:
 
 
 @pytest.mark.parametrize("leaver", [0, 1])
-def test_a_member_that_leaves_lets_the_others_go_on(leaver: int) -> None:
+def test_the_others_continue_when_a_member_leaves(leaver: int) -> None:
     group = PlayedGroup()
     members = group.stable("a", "b")
     stays = members[1 - leaver]
@@ -190,7 +190,7 @@ def test_a_member_that_leaves_lets_the_others_go_on(leaver: int) -> None:
     assert group.join("again", stays)["leader"] == stays
 
 
-def test_a_member_that_leaves_while_it_waits_is_told_so() -> None:
+def test_a_member_that_leaves_while_it_waits_is_answered() -> None:
     group = PlayedGroup()
     [a] = group.stable("a")
     group.join("b")

@@ -28,7 +28,7 @@ from tests.storage.worlds import ManualScheduler
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 PLACE = TopicPartition("__consumer_offsets", 0)
 DAY_MS = 86_400_000
-# Days pass in these tests; background work that they do not look at would run every few seconds of them.
+# Days pass in these tests; without these configs, background work that they do not test would run every few seconds.
 SELDOM = dict.fromkeys(
     [
         "replica.high.watermark.checkpoint.interval.ms",
@@ -196,7 +196,7 @@ def test_metadata_that_is_too_long(store: Coordinated) -> None:
         store.offsets.check_metadata({T0: long})
 
 
-def test_only_members_commit_for_a_group_that_has_some(store: Coordinated) -> None:
+def test_a_commit_with_a_generation_needs_its_group(store: Coordinated) -> None:
     for committer, code in (
         (Committer(generation=0), ErrorCode.GROUP_ID_NOT_FOUND),
         (Committer(generation=0, version=8), ErrorCode.ILLEGAL_GENERATION),

@@ -30,7 +30,7 @@ ISOLATIONS = {
 
 
 class _Time:
-    """Kafka's Time, as far as a log needs it."""
+    """The methods of Kafka's Time that a log uses."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -179,7 +179,7 @@ class Twins:
         self.ours.remove_expired_producers()
 
     def restart(self, *, clean: bool, damage: Callable[[Path], None] = lambda folder: None) -> None:
-        """Close both logs or leave them open; damage both alike, then open them with what checkpoints would say."""
+        """Close both logs, or abandon them as a crash does; damage both alike; open them as checkpoints would say."""
         start, recovery_point = self.ours.log_start_offset, self.ours.recovery_point
         if clean:
             self.theirs.flush(True)
@@ -223,7 +223,7 @@ class Twins:
         assert mine == real, f"{isolation} from {offset}: ours {mine}, Kafka's {real}"
 
     def look_up(self, timestamp: int) -> None:
-        """Look up a time, or with -3 the record with the largest one; isolation levels do not count yet."""
+        """Look up a time, or with -3 the record with the largest one, at any isolation level."""
         found = self.theirs.fetchOffsetByTimestamp(timestamp, self._jvm.java.util.Optional.empty())
         answer = found.timestampAndOffsetOpt()
         real = (int(answer.get().timestamp), int(answer.get().offset)) if answer.isPresent() else None

@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 
 import pytest
 
-# The plugin is installed with the package; a checkout that was set up before it existed names it.
+# The plugin is installed with the package; in a checkout that was set up before it existed, it has to be named.
 LOADED = [] if entry_points(group="pytest11", name="octavo") else ["-p", "octavo.testing.plugin"]
 
 

@@ -71,7 +71,7 @@ def test_a_long_poll_ends_when_its_time_has_passed(kafka: Kafka) -> None:
     with RawClient(address(kafka)) as client:
         client.send(apis.FETCH, 12, fetch)
         with RawClient(address(kafka)) as other:
-            other.ask(apis.API_VERSIONS, 0, {})  # the broker has read the fetch before
+            other.ask(apis.API_VERSIONS, 0, {})  # by now, the broker has read the fetch
         kafka.clock.advance(minutes=11)
         frame = client.receive()
         assert frame is not None

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-import aiokafka  # noqa: F401 (what runs in this process use: pytester forgets what they import first)
+import aiokafka  # noqa: F401 (pytester forgets what a run in this process imports first)
 import confluent_kafka  # noqa: F401
 import pytest
 
@@ -50,7 +50,7 @@ def test_each_test_has_a_clean_slate(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(passed=3)
 
 
-def test_each_worker_of_xdist_has_brokers_of_its_own(pytester: pytest.Pytester) -> None:
+def test_each_worker_of_xdist_has_its_own_brokers(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SLATES)
     pytester.runpytest_subprocess(*LOADED, "-n", "2").assert_outcomes(passed=3)
 

@@ -18,7 +18,7 @@ Owned = set[tuple[str, int]]
 
 @dataclass
 class Client:
-    """A consumer: it gives up partitions as soon as it is told to, but reports that only with a later heartbeat."""
+    """A consumer: it gives up partitions as soon as an answer says so, but reports that only with a later heartbeat."""
 
     member_id: str
     topics: tuple[str, ...]
@@ -77,7 +77,7 @@ class Reconciliation(RuleBasedStateMachine):
     def heartbeat(self, number: int, is_heard: bool) -> None:
         client = self.clients.get(number)
         if client is not None:
-            # Only a static member may be told that its own place is taken, when the answer to its join was lost.
+            # If the answer to the join of a static member were lost, its next join would find its own place taken.
             self.beat(client, is_heard=is_heard or (client.epoch == 0 and client.instance_id is not None))
 
     @rule(number=NUMBERS, topics=SUBSCRIPTIONS)

@@ -1,4 +1,4 @@
-"""Requests that are refused, with Kafka's codes and sentences."""
+"""Requests that are refused, with Kafka's codes and messages."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_end_v1(status: TransactionStatus, commit: bool) -> None:
 
 
 BUMP = (PREPARE_ABORT, PID, 6)
-# With the current epoch, and with the one before, as a request that is sent again has it.
+# The outcomes with the current epoch, and with the one before it, which a repeated request has.
 V2_ENDS = {
     (EMPTY, True): (WRONG, FENCED),
     (EMPTY, False): (BUMP, FENCED),
