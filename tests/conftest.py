@@ -23,7 +23,7 @@ hypothesis.settings.load_profile("octavo")
 # crash/fault_filesystem.py. Thousands of syncs of some milliseconds each took most of the time of a run. The processes
 # that tests start do wait, and so does `make soak`.
 if "OCTAVO_SYNC" not in os.environ:
-    os.fsync = os.fstat  # type: ignore[assignment]  # an error for what is not open, as from the real one
+    os.fsync = os.fstat  # type: ignore[assignment]  # raises for a descriptor that is not open, as fsync does
 
 
 def pytest_configure(config: pytest.Config) -> None:

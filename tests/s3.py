@@ -28,7 +28,7 @@ class Server:
         self._client.create_bucket(Bucket=BUCKET)
 
     def put(self, folder: str, root: Path, most_bytes: int | None = None) -> None:
-        """Upload all files below a root."""
+        """Upload all files below a root, or at most the first `most_bytes` of each."""
         for file in sorted(root.rglob("*")):
             if file.is_file():
                 name = f"{folder}/{file.relative_to(root)}"

@@ -102,7 +102,7 @@ def test_an_unknown_shell_gets_nothing() -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash on this system")
-def test_bash_takes_the_script_and_completes_with_it() -> None:
+def test_bash_completes_with_the_script() -> None:
     line = (
         f"octavo() {{ '{sys.executable}' -m octavo \"$@\"; }}; export -f octavo\n"
         'eval "$(_OCTAVO_COMPLETE=bash_source octavo)"\n'

@@ -118,7 +118,7 @@ def test_a_copy_goes_on_where_it_ended(tmp_path: Path) -> None:
 
 
 def test_another_topic_of_the_same_name_is_refused(tmp_path: Path) -> None:
-    """Its id shows it; its batches would end up between the existing ones."""
+    """The topic ids differ; if they were not compared, batches of both topics would end up in one log."""
     source, target = tmp_path / "source", tmp_path / "target"
     for root, count in ((source, 10), (target, 4)):
         octavo("create", str(root), "--topic", "t")

@@ -38,7 +38,7 @@ def test_a_flag_without_a_value_ignores_one() -> None:
     assert Options(["--deep-iteration=no"]).deep_iteration
 
 
-def test_nothing_after_two_dashes_is_looked_at() -> None:
+def test_nothing_after_two_dashes_is_read() -> None:
     options = Options(["--deep-iteration", "--", "--files", "a", "--no-such-flag"])
     assert options.deep_iteration
     assert not options.has("files")

@@ -1,4 +1,4 @@
-"""`--help`, `octavo help`, examples, and hints for what is typed wrongly."""
+"""`--help`, `octavo help`, examples, and hints for mistyped commands and those of other tools."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_help_without_a_command_and_of_a_verbatim_one() -> None:
 
 
 @pytest.mark.parametrize(("typed", "meant"), HINTS.items())
-def test_what_other_tools_call_it(typed: str, meant: str) -> None:
+def test_a_command_of_another_tool_gets_a_hint(typed: str, meant: str) -> None:
     assert typed not in COMMANDS
     assert meant.split()[0] in COMMANDS
     run = octavo(typed, "logs")

@@ -268,7 +268,7 @@ def test_a_closed_stdout_is_not_a_failure(driver: Path, line: str, tmp_path: Pat
     assert b"unexpected" not in done.stderr
 
 
-def test_what_a_closed_stderr_does_not_take_is_not_on_stdout(driver: Path) -> None:
+def test_with_stderr_closed_an_error_does_not_go_to_stdout(driver: Path) -> None:
     words = ["/bin/sh", "-c", '"$0" "$1" try corrupt 2>&-', sys.executable, str(driver)]
     done = subprocess.run(words, capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (1, b"before\n")

@@ -16,7 +16,7 @@ from tests.scanner.segments import write_segment
 
 SMALL, LARGE = 32 << 20, 384 << 20
 SEGMENT = 64 << 20
-# How much more memory a command may take for eight times the input; allocators are not exact.
+# How much more memory a command may use for twelve times the input; allocators are not exact.
 ROOM = 32 << 20
 COMPACT = ("compact", "{logs}", "--topic", "orders", "--config", "cleanup.policy=compact", "--dry-run", "--force")
 RUN = """

@@ -40,7 +40,7 @@ def logs(tmp_path: Path) -> Path:
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Within the block, files are opened as another user. Python's own may then be unreadable, so import first."""
+    """Within the block, files are opened as another user, who may not be able to read Python's: import them first."""
     for command in COMMANDS.values():
         importlib.import_module(command.module)
     octavo("recover", "/nowhere")

@@ -1,4 +1,4 @@
-"""The bar of long work: only on a terminal, and gone when the work is done."""
+"""The progress bar: only on a terminal, and only for long work."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ crash.txn-0: segment 160, position 0: 11 bytes cut: an incomplete batch header
 
 @pytest.fixture(autouse=True)
 def _at_the_time_of_the_archives(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A day later their producers have expired and would be missing from snapshots."""
+    """A day after the archives were made, their producers expire and would be missing from snapshots."""
     monkeypatch.setattr(SystemClock, "time_ms", lambda _: ARCHIVED_MS)
 
 
@@ -97,7 +97,7 @@ def test_all_is_as_the_broker_left_it_after_its_start_and_clean_stop(archive: st
     assert not (ours / ".lock").exists()
     checked = octavo("verify", str(ours))
     assert checked.exit == 0
-    assert "next:" not in checked.stdout  # what is left is for the node itself, in its metadata log
+    assert "next:" not in checked.stdout  # what is left to do is in the metadata log, which is left to its node
 
 
 def test_what_was_cut_is_reported(torn: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_row_has_every_field(torn: Path) -> None:
     found = {row["topic"]: row for row in rows(octavo("recover", "--json", str(torn)))}
     deleted = found["crash.trimmed"].pop("deletedFiles")
     assert len([name for name in deleted if name.endswith(".deleted")]) == 7
-    # It lies before the log's start.
+    # This snapshot lies before the log's start.
     assert [name for name in deleted if not name.endswith(".deleted")] == [f"{60:020}.snapshot"]
     assert found["crash.trimmed"] == {
         "topic": "crash.trimmed",
@@ -192,7 +192,7 @@ def test_segments_after_a_damaged_one_are_dropped_and_reported(torn: Path) -> No
     assert (row["droppedSegments"][0]["firstOffset"], row["droppedSegments"][-1]["lastOffset"]) == (128, 254)
     assert row["bytesCut"] == sizes[log.name] + sum(sizes[name] for name in dropped)
     assert (row["cuts"][0]["segment"], row["cuts"][0]["position"], row["logEndOffset"]) == (93, 0, 93)
-    # They can still be rescued; the next owner removes them.
+    # The dropped segments can still be rescued; the next owner removes them.
     assert sorted(path.name for path in folder.glob("*.log.deleted")) == [f"{name}.deleted" for name in dropped]
 
 

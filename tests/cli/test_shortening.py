@@ -44,7 +44,7 @@ def checkpointed(root: Path, name: str) -> int | None:
     return checkpoint.decode_offsets((root / name).read_bytes()).get(TopicPartition("t", 0))
 
 
-# C2: by time, against the segment's largest timestamp; C4: nothing is left of what goes
+# C2: by time, against the segment's largest timestamp; C4: nothing is left of what is deleted
 def test_retention_by_time(root: Path) -> None:
     line = ("retain", str(root), "--config", "retention.ms=7500", "--now", str(NOW_MS))
     run = octavo(*line)
@@ -92,8 +92,8 @@ def test_retention_of_everything(root: Path) -> None:
     assert json.loads(octavo("topics", str(root), "--json").stdout)["logStartOffset"] == 40
 
 
-# C6, T5: logStartOffset 25 with segments 0, 11, 23: the first two go
-def test_deleted_records_go_with_the_next_retention(root: Path) -> None:
+# C6, T5: logStartOffset 25 with segments 0, 11, 23: the first two are deleted
+def test_deleted_records_are_removed_by_the_next_retention(root: Path) -> None:
     run = octavo("delete-records", str(root), "--topic", "t", "--partition", "0", "--offset", "25")
     assert (run.exit, run.stdout, run.stderr) == (0, "t-0: starts at offset 25\n", "")
     assert (bases(root), checkpointed(root, LOG_START_OFFSET_CHECKPOINT)) == ([0, 11, 23], 25)
@@ -107,7 +107,7 @@ def test_deleted_records_go_with_the_next_retention(root: Path) -> None:
     assert (bases(root), checkpointed(root, LOG_START_OFFSET_CHECKPOINT)) == ([23], 25)
 
 
-def test_a_dry_run_of_retention_changes_nothing_and_asks_no_lock(root: Path) -> None:
+def test_a_dry_run_of_retention_changes_nothing_and_takes_no_lock(root: Path) -> None:
     line = ("retain", str(root), "--dry-run", "--config", "retention.ms=7500", "--now", str(NOW_MS))
     before = state(root)
     run = octavo(*line)

@@ -28,7 +28,7 @@ COMMANDS = (
 
 @pytest.fixture
 def folders(tmp_path: Path) -> list[Path]:
-    """Two copies of the same: three log directories, one of them without indexes, and a place for records."""
+    """Two folders with the same three log directories, one of which has no indexes."""
     found = [tmp_path / "here", tmp_path / "there"]
     for folder in found:
         shutil.copytree(unpack("v431-clean"), folder / "clean")
@@ -58,7 +58,7 @@ def test_the_result_is_the_same_on_spark(folders: list[Path], tmp_path: Path) ->
 
 
 def on_spark(folder: Path, confs: Path) -> list[Run]:
-    """Run the commands on Spark, with speculation switched on by default; none of them may print how Spark starts."""
+    """Run the commands on Spark, with speculation on by default; none of them may print Spark's start-up messages."""
     confs.mkdir()
     (confs / "spark-defaults.conf").write_text("spark.speculation true\n")
     given = json.dumps([[*command, "--spark", "local[1]"] for command in COMMANDS])

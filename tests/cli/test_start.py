@@ -41,5 +41,5 @@ def test_a_lookup_does_without_pyarrow(log: Path) -> None:
     assert loaded("lookup", *place, "--timestamp", "-1") & HEAVY == {"numpy", "click"}
 
 
-def test_the_help_does_without_all_but_click() -> None:
+def test_the_help_loads_only_click() -> None:
     assert loaded("--help") & HEAVY == {"click"}

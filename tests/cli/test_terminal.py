@@ -74,7 +74,7 @@ def test_a_torn_disk_fits_a_screen(columns: int, tmp_path: Path) -> None:
     assert seen[-1] == "  octavo recover --all --dry-run disk  # what recovery would cut"
 
 
-def test_colours_on_a_terminal_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_only_on_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     line = ("verify", "damaged")
     assert screen(folder, 80, *line, colours=True)[0].startswith("\x1b[31mproblem\x1b[39m: ")

@@ -45,7 +45,7 @@ def test_users_are_added_listed_and_removed(logs: str, monkeypatch: pytest.Monke
     assert octavo("users", logs).stdout == "bob: SCRAM-SHA-256, SCRAM-SHA-512\n"
 
 
-def test_the_first_user_comes_before_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_adding_the_first_user_creates_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     new = str(tmp_path / "new")
     assert octavo("users", new).exit == 1
     assert not Path(new).exists()

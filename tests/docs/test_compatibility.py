@@ -1,4 +1,4 @@
-"""docs/compatibility.md names each fact once, with the tests that prove it as they are in the tree."""
+"""docs/compatibility.md names each fact once, with the tests that prove it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_page_is_up_to_date() -> None:
 
 def test_a_fact_is_carried_by_a_comment_in_or_right_above_its_test() -> None:
     source = """
-LAYOUT = 1  # F1 is about the layout, but this is no test
+LAYOUT = 1  # F1 is about the layout, but this is not a test
 
 # F2, F3: above
 @parametrize("x", [1])
@@ -54,7 +54,7 @@ def helper():
 class TestMethods:
     # F5
     def test_method(self):
-        "F6 in a string is no comment"
+        "F6 in a string is not a comment"
 
 def test_bare():
     assert "# F7"

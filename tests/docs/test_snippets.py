@@ -46,7 +46,7 @@ def run(line: str, folder: Path) -> str:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A folder that has what the examples read from a clone, and takes what they write."""
+    """A folder with the parts of a clone that the examples read, where they can also write."""
     for name in ("examples", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     return tmp_path

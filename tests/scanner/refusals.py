@@ -12,7 +12,7 @@ from octavo.scanner.places.location import LocalReadableFile, LocalReadableFileS
 
 
 def unlisted(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Let files and folders of these names be refused."""
+    """Refuse to list folders, and to open files, of these names."""
     listed, opened = LocalReadableFileSystem.list, LocalReadableFileSystem.open
 
     def check(place: str) -> None:

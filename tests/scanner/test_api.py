@@ -103,7 +103,7 @@ def test_columns_come_in_the_order_asked_for(logs: Path) -> None:
     assert octavo.scan(logs, columns=["topic", "topic"]).to_table().num_rows == 4
 
 
-def test_other_libraries_take_a_scan_as_it_is(scan: Scan) -> None:
+def test_other_libraries_accept_a_scan(scan: Scan) -> None:
     assert pa.table(scan).num_rows == 4
     assert len(polars.from_arrow(scan.to_reader())) == 4
     records = scan.to_reader()
@@ -136,7 +136,7 @@ def test_damage_in_a_reader_is_the_documented_error(logs: Path) -> None:
         reader.read_all()
 
 
-def test_a_record_is_named_as_a_consumers(scan: Scan) -> None:
+def test_a_record_has_the_fields_of_kafkas_consumer_record(scan: Scan) -> None:
     assert ConsumerRecord._fields == (
         "topic", "partition", "offset", "timestamp", "timestamp_type", "key", "value", "headers",
     )  # fmt: skip

@@ -70,7 +70,7 @@ def test_checkpoints_give_the_log_start_and_the_high_watermark(folder: Path) -> 
     assert (found.log_start_offset, found.high_watermark, found.log_end_offset) == (25, 80, 100)
     assert offsets(folder) == list(range(25, 100))
     assert offsets(folder, to_offset="highWatermark") == list(range(25, 80))
-    # A single segment file is read as it is, whatever may be read of its partition.
+    # A single segment file is read as a whole, whatever the checkpoints say about its partition.
     assert offsets(folder / f"{0:020}.log") == list(range(100))
 
 

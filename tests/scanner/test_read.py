@@ -285,7 +285,7 @@ class TestChanges:
             file.rename(folder / f"{file.name}.swap")
         assert [record.offset for record in scan] == [*range(20), *range(70, 100)]
 
-    def test_a_truncated_log_is_reported(self, folder: Path, scan: Scan) -> None:
+    def test_a_log_that_is_truncated_meanwhile_is_read_to_its_new_end(self, folder: Path, scan: Scan) -> None:
         scan.plan()
         with path(folder, 80, FileKind.LOG).open("r+b") as log:
             log.truncate(SIZE)
@@ -306,7 +306,7 @@ class TestChanges:
 
 
 class TestMemory:
-    """Record batches belong to their owner; the memory of dropped ones is reused."""
+    """Record batches that a caller keeps stay as they are; the memory of dropped ones is reused."""
 
     @pytest.fixture(autouse=True)
     def small_fillings(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Records as values, if a filling has more rows than are converted at a time."""
+"""Records as values, when a filling has more rows than are converted at a time."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tests.golden import archives
 from tests.s3 import KEY, SECRET, Server, s3_server
 
 ARCHIVE = "v431-killed"
-SHOWN_BYTES = 200_000  # how much of a pre-sized index is copied: fewer zeros will do
+SHOWN_BYTES = 200_000  # how much of each file is copied; only pre-sized indexes are larger, and end with zeros
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_hadoops_names_for_s3_mean_s3(s3: Server, scheme: str, monkeypatch: pyte
 
 
 def test_two_servers_are_two_places(s3: Server) -> None:
-    """The same bucket and path elsewhere is a different place."""
+    """The same bucket and path on another server are a different place."""
     here, there = s3.url("logs"), s3.url("logs").replace("endpoint_override=127", "endpoint_override=126")
     assert len(distinct([here, there, here])) == 2
 

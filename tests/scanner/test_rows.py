@@ -30,7 +30,7 @@ def test_all_of_an_ordinary_chunk_is_delivered() -> None:
     assert all_delivered(summarize(ordinary()), 0, 100)
 
 
-def test_all_is_not_said_of_what_the_rules_look_at() -> None:
+def test_not_all_is_delivered_where_a_rule_applies() -> None:
     assert not all_delivered(summarize(ordinary()), 11, 22)
     assert not all_delivered(summarize(ordinary()), 10, 21)
     assert not all_delivered(summarize(ordinary()[:0]), 0, 100)

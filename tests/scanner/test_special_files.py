@@ -115,9 +115,7 @@ def test_nothing_waits_for_the_other_small_files(logs: Path, make: Make, name: s
 
 @pytest.mark.parametrize("suffix", ["swap", "cleaned", "deleted"])
 @pytest.mark.parametrize("base", [0, 20])
-def test_what_has_the_name_of_a_segment_on_its_way_out_is_skipped(
-    logs: Path, make: Make, base: int, suffix: str
-) -> None:
+def test_what_has_the_name_of_a_transient_segment_is_skipped(logs: Path, make: Make, base: int, suffix: str) -> None:
     make(logs / "orders-0" / f"{base:020}.log.{suffix}")
     scan = octavo.scan(logs)
     assert [record.offset for record in scan] == list(range(40))

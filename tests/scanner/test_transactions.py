@@ -166,7 +166,7 @@ def test_a_transaction_from_before_the_log_start_ends_there(folder: Path) -> Non
 
 
 def three_segments(folder: Path) -> None:
-    """A transaction that is aborted in its own segment, and one in the next; then a snapshot without open ones."""
+    """A transaction aborted in its own segment, one aborted in the next segment, and a snapshot without open ones."""
     write_segment(folder, 0, data(0, 1), abort(5, 1), data(6, 2))
     write_segment(folder, 11, data(11, 2), abort(16, 2), data(17, 3), commit(22, 3))
     write_segment(folder, 23, batch(23, 4), closed=False)
@@ -195,7 +195,7 @@ def test_aborted_transactions_of_a_lost_index_are_found_by_their_markers(
 
 
 @pytest.mark.parametrize("content", [txn_index.encode([AbortedTxn(1, 0, 5, 6)])[:20], b"\x01" + bytes(33)])
-def test_so_are_those_of_an_index_that_is_cut_or_damaged(folder: Path, content: bytes) -> None:
+def test_aborted_transactions_of_a_damaged_index_are_found_by_their_markers(folder: Path, content: bytes) -> None:
     three_segments(folder)
     path(folder, 0, FileKind.TXN_INDEX).write_bytes(content)
     assert committed(folder) == STABLE

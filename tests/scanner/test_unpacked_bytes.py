@@ -1,4 +1,4 @@
-"""How far a compressed batch may decompress: one configurable limit for all readers, and an error that says how to set
+"""How large a decompressed batch may be: one configurable limit for all readers, and an error that says how to set
 it."""
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def test_a_scan_says_which_batch_is_too_large_and_how_to_read_it(log: Path) -> N
         octavo.scan(log.parent, max_unpacked_bytes=0)
 
 
-def test_commands_take_the_limit_as_an_option(log: Path) -> None:
+def test_commands_have_an_option_for_the_limit(log: Path) -> None:
     limit = "--max-unpacked-bytes", "50000"
     for line in (
         ("cat", "--format", "raw", str(log)),

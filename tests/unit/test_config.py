@@ -1,4 +1,4 @@
-"""The table of configs: a real broker's own description of its configs, resolution, refusals."""
+"""The table of configs, compared with a real broker's description of its own; resolution and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This machine's files through the one door."""
+"""`LocalFileSystem`: files by position, mappings, names, and failures of the disk."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_names_renames_folders_and_times(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_not_taken_for_a_missing_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cannot be made is not there either: the first error is the one that counts."""
+    """A file that cannot be created does not exist either: the error of the creation must be the one that is raised."""
 
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

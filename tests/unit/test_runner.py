@@ -65,6 +65,6 @@ def test_closing_the_outcomes_stops_the_work() -> None:
     assert len(done) < 1000
 
 
-def test_as_many_threads_as_processors() -> None:
+def test_there_is_a_thread_by_default_and_no_outcome_without_tasks() -> None:
     assert ThreadRunner().threads >= 1
     assert list(ThreadRunner().run(double, [])) == []

@@ -1,4 +1,4 @@
-"""Schedulers: the one that tests move, and the one with threads."""
+"""Schedulers: the manual one of the tests, the one with threads, and those of single jobs."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_work_of_a_job_runs_when_it_is_due_or_at_the_end() -> None:
 
 
 def test_periodic_work_never_reaches_a_job_s_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is cancelled at once; if it were queued first, the thread might run it before that."""
+    """It is cancelled at once; if it were queued first, the thread might run it before the cancellation."""
     scheduler, queued = JobScheduler(), list[ScheduledTask]()
     monkeypatch.setattr(heapq, "heappush", lambda tasks, task: queued.append(task))
     task = scheduler.schedule("background", lambda: None, period_ms=1)

@@ -1,4 +1,4 @@
-"""Signals: waits that end when told to, hold no lock, and leave nothing behind."""
+"""Signals: waits that end when notified, hold no lock, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from octavo.system.signals import Signal
 
 
-def test_a_wait_ends_when_it_is_so() -> None:
+def test_a_wait_ends_when_its_condition_holds() -> None:
     signal, done, waiting = Signal(), list[int](), threading.Semaphore(0)
 
     def is_so() -> bool:
@@ -27,8 +27,8 @@ def test_a_wait_ends_when_it_is_so() -> None:
         assert all(wait.result() for wait in waits)
 
 
-def test_a_change_between_two_looks_is_seen() -> None:
-    """It comes after the first look and before the latch, when `notify` finds no thread to wake."""
+def test_a_change_between_two_checks_is_noticed() -> None:
+    """The change comes after the first check and before the latch, when `notify` finds no thread to wake."""
     looks = iter([False, True, True])
     assert Signal().wait(lambda: next(looks))
 

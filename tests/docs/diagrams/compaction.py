@@ -1,4 +1,4 @@
-"""A partition before and after the cleaner went over it, from a log that is really compacted."""
+"""A partition before and after compaction, from a log that is really compacted."""
 
 from __future__ import annotations
 

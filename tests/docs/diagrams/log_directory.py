@@ -1,4 +1,4 @@
-"""A real log directory: its partitions, their segments, and the way that a lookup takes."""
+"""A real log directory: its partitions, their segments, and the path of a lookup."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _size(path: Path) -> int | None:
 
 
 def _root(drawing: Drawing, listed: list[tuple[str, int | None]]) -> tuple[int, int]:
-    """The root's folders and files; returns where the opened folder's row and where the last row is."""
+    """The root's folders and files; returns the y of the opened folder's row, and the y after the last row."""
     drawing.text(ROOT_X, 30, "Log directory", "ink title")
     y = opened = 42
     for name, size in sorted(listed, key=lambda row: (row[1] is not None, row[0])):

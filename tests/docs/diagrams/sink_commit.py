@@ -15,7 +15,7 @@ from tests.storage.staging.scene import Scene
 STAGED = "staged"  # what tasks do before the commit begins
 STEPS = {
     STAGED: ("0", "tasks write and sync their staged files", 0),
-    CommitStep.CHECKED: ("1", "check that every partition takes its batches", 2),
+    CommitStep.CHECKED: ("1", "check that every partition accepts its batches", 2),
     CommitStep.DECIDED: ("2", "decide: note it as pending", 1),
     CommitStep.MADE: ("3", "create the topics that are missing", 2),
     CommitStep.APPENDED: ("4", "append the files to a log", 2),
@@ -90,9 +90,9 @@ def _step(drawing: Drawing, y: int, after: After, *, from_task: bool) -> None:
 
 def _crashes(drawing: Drawing, y: int) -> None:
     for number, (fill, text) in enumerate((
-        ("plain", "A crash here: the batch is in no partition. Its staged files are swept; Spark brings it again."),
+        ("plain", "A crash here: the batch is in no partition. Its staged files are swept; Spark repeats it."),
         ("orange", "A crash here: whoever opens the directory to write next finishes the commit before anything else."),
-        ("green", "A crash here: the batch is in all partitions. If Spark brings it again, it is skipped."),
+        ("green", "A crash here: the batch is in all partitions. If Spark repeats it, it is skipped."),
     )):  # fmt: skip
         drawing.box(40, y + number * 26, 16, 14, fill)
         drawing.text(64, y + 11 + number * 26, text, "ink")

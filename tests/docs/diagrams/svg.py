@@ -58,11 +58,11 @@ class Drawing:
         self._add(f'<text class="{classes}" {where} xml:space="preserve">{escape(text)}</text>')
 
     def label(self, x: float, y: float, width: float, height: float, text: str, classes: str = "ink code") -> None:
-        """A line in the middle of a box."""
+        """A line of text in the middle of a box."""
         self.text(x + width / 2, y + height / 2 + 4.5, text, classes, anchor="middle")
 
     def cell(self, x: float, y: float, width: float, height: float, text: str, fill: str = "plain") -> None:
-        """A box with a line in its middle."""
+        """A box with a line of text in its middle."""
         self.box(x, y, width, height, fill)
         self.label(x, y, width, height, text)
 
@@ -74,7 +74,7 @@ class Drawing:
         self._path("way" + (" dashed" if dashed else ""), points, 'marker-end="url(#head)"')
 
     def brace(self, x: float, end: float, y: float, text: str, classes: str = "soft small") -> None:
-        """A bracket below a range, with a line under it."""
+        """A bracket below a range, with a line of text under it."""
         self.line((x + 1, y), (x + 1, y + 6), (end - 1, y + 6), (end - 1, y))
         self.text((x + end) / 2, y + 20, text, classes, anchor="middle")
 

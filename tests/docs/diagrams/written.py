@@ -17,7 +17,7 @@ from tests.client.stores import Store
 
 @contextmanager
 def store() -> Iterator[Store]:
-    """A log directory that is gone when the drawing is done."""
+    """A log directory that is removed when the drawing is done."""
     with TemporaryDirectory() as folder:
         root = Path(folder) / "logs"
         root.mkdir()
