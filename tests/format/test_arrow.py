@@ -86,7 +86,7 @@ def test_slices_begin_where_they_say(start: int) -> None:
     assert to_records(from_arrow(batch)) == many[start * 5 + 1 : start * 5 + 21]
 
 
-def test_other_types_of_text_and_bytes_are_taken() -> None:
+def test_other_types_of_text_and_bytes_are_accepted() -> None:
     batch = pa.record_batch(
         {
             "key": pa.array(["ä", None], pa.large_string()),

@@ -69,7 +69,7 @@ def test_a_pending_commit_leads_nowhere_else(change: dict[str, object], problem:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[]", b"[" * 100_000, b'{"version": ' + b"9" * 5000 + b"}"])
-def test_no_json_is_an_error(data: bytes) -> None:
+def test_what_is_not_json_is_an_error(data: bytes) -> None:
     with pytest.raises(CorruptionError, match="expected a JSON object"):
         decode(data)
 

@@ -60,7 +60,7 @@ def test_golden_content_is_packed_to_the_golden_stream(golden: Golden) -> None:
         assert packed == golden.stream
 
 
-def test_no_codec_copies() -> None:
+def test_codec_none_copies() -> None:
     assert compress(Codec.NONE, memoryview(RECORD)) == RECORD
     assert decompress(Codec.NONE, RECORD) == RECORD
 
@@ -135,7 +135,7 @@ def test_zstd_needs_magic_2(magic: int) -> None:
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_any_buffer_is_taken_without_a_wish_for_its_type(codec: Codec) -> None:
+def test_any_buffer_is_accepted_whatever_its_element_type(codec: Codec) -> None:
     data = compressible(5000)
     numbers: Any = np.frombuffer(data, np.int32)
     stream = compress(codec, numbers)
@@ -228,7 +228,7 @@ def test_a_mutant_is_accepted_or_refused_with_the_one_error(codec: Codec) -> Non
 
 
 @pytest.mark.parametrize("codec", PACKING)
-def test_noise_is_refused_with_the_one_error(codec: Codec) -> None:
+def test_noise_is_accepted_or_refused_with_the_one_error(codec: Codec) -> None:
     chance = random.Random(int(codec))
     for size in range(300):
         head = compress(codec, b"")[: chance.randrange(12)]
@@ -239,7 +239,7 @@ def test_noise_is_refused_with_the_one_error(codec: Codec) -> None:
 
 
 class PanicException(BaseException):
-    """As pyo3 names and derives it."""
+    """A stand-in for pyo3's exception of this name, which also derives from BaseException."""
 
 
 @pytest.mark.parametrize(

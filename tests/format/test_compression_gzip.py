@@ -56,7 +56,7 @@ def test_no_data_is_an_empty_member() -> None:
 
 
 @pytest.mark.parametrize("flags", [0, FHCRC, FEXTRA, FNAME, FCOMMENT, ALL, 0xE0])
-def test_any_header_is_taken(flags: int) -> None:
+def test_any_header_is_accepted(flags: int) -> None:
     assert unpack(member(b"octavo", flags)) == b"octavo"
 
 
@@ -93,7 +93,7 @@ def test_ten_thousand_small_members() -> None:
     [
         b"\0",
         b"octavo" * 10,
-        member(b"")[:18],  # too short for a member: not even looked at
+        member(b"")[:18],  # too short for a member: not even read
         b"\x1f\x8b\x07" + bytes(40),
         member(b"octavo", FHCRC, header_crc=1),
         b"\x1f\x8b\x08\x04" + bytes(6) + b"\xff\xff" + bytes(40),  # a header that reaches beyond the end

@@ -116,7 +116,7 @@ def test_a_block_descriptor_that_kafka_does_not_know_is_refused(bd: int) -> None
 
 
 @pytest.mark.parametrize(("bd", "largest"), [(0x40, 1 << 16), (0x50, 1 << 18), (0x60, 1 << 20), (0x70, 1 << 22)])
-def test_blocks_up_to_the_descriptors_size_are_taken(bd: int, largest: int) -> None:
+def test_blocks_up_to_the_descriptors_size_are_accepted(bd: int, largest: int) -> None:
     data = bytes(largest)
     assert unpack(header(bd=bd) + stored(data) + block(data) + END) == data * 2
     with pytest.raises(InvalidRecordError, match=f"block of {largest + 1} bytes, expected at most {largest}"):
@@ -191,7 +191,7 @@ def test_a_broken_block_is_not_read_as_one_with_a_size_before_it() -> None:
 @pytest.mark.parametrize(
     ("literals", "twice"),
     [
-        ("ff0000 00 0000 6f", True),  # a match at offset 0 could follow: the library takes it
+        ("ff0000 00 0000 6f", True),  # a match at offset 0 could follow: the library accepts it
         ("ff0000 10 6f 0100 6f", True),  # a match within the literals before it
         ("ff0000 10 6f 0200 6f", False),  # a match from before the beginning: no block begins there
         ("ff0000 f0 6f 6f6f", True),  # a long run of literals

@@ -56,7 +56,7 @@ def test_input_shorter_than_a_header_is_one_block() -> None:  # rule 2
 
 
 @pytest.mark.parametrize("versions", [(0, 0), (-1, -1), (99, 99)])
-def test_the_first_headers_versions_are_not_looked_at(versions: tuple[int, int]) -> None:  # rule 3
+def test_the_first_headers_versions_are_not_checked(versions: tuple[int, int]) -> None:  # rule 3
     assert unpack(MAGIC + pack(">ii", *versions) + chunk(b"octavo")) == b"octavo"
 
 
@@ -116,8 +116,8 @@ def test_a_chunk_without_a_block_is_refused() -> None:
         (b"\x80" * 5 + b"\0", "without its size"),  # a sixth byte
         (b"\xff\xff\xff\xff\x1f" + b"a" * 20, "32 bits"),
         (b"\xff\xff\xff\xff\x0f" + b"a" * 20, "claims to hold 4294967295"),
-        (b"\x07\x14octavo", "broken snappy stream"),  # seven bytes said, six there
-        (b"\x05\x14octavo", "broken snappy stream"),  # five said
+        (b"\x07\x14octavo", "broken snappy stream"),  # it says seven bytes, and has six
+        (b"\x05\x14octavo", "broken snappy stream"),  # it says five
         (b"\x08\x00o\x1e\x05\x00", "broken snappy stream"),  # a copy from before the beginning
     ],
 )

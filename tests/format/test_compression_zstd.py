@@ -163,7 +163,7 @@ def test_a_broken_block_is_refused() -> None:
         unpack(frame(block(COMPRESSED | LAST, 6, b"octavo")))
 
 
-def test_a_frame_of_a_dictionary_is_refused() -> None:
+def test_a_frame_that_needs_a_dictionary_is_refused() -> None:
     with pytest.raises(InvalidRecordError, match="broken zstd stream"):
         unpack(MAGIC + b"\x01\x58\x07" + block(LAST, 6, b"octavo"))
 

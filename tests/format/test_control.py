@@ -112,7 +112,7 @@ def test_a_broken_marker_is_refused(value: bytes | None, said: str) -> None:
         decode_control(encode_control_key(ControlType.COMMIT), value)
 
 
-def test_markers_that_cannot_be() -> None:
+def test_markers_that_cannot_be_built() -> None:
     with pytest.raises(EncodingError, match="LEADER_CHANGE, expected ABORT or COMMIT"):
         EndTransactionMarker(ControlType.LEADER_CHANGE, 0)
     with pytest.raises(EncodingError, match="coordinator epoch 2147483648"):

@@ -198,7 +198,7 @@ def test_sets_that_no_producer_may_send(data: bytes, said: str) -> None:
 
 
 @pytest.mark.parametrize(("data", "to_magic"), [(V0_MESSAGES, 0), (V1_MESSAGES, 1), (V1_MESSAGES, 0)])
-def test_up_is_up(data: str, to_magic: int) -> None:
+def test_an_up_conversion_to_the_same_or_a_lower_magic_is_refused(data: str, to_magic: int) -> None:
     with pytest.raises(EncodingError, match="cannot be converted up to"):
         up_convert(bytes.fromhex(data), to_magic)
 

@@ -111,6 +111,6 @@ def test_a_key_that_hides_the_value() -> None:
         _ = Message(memoryview(entry)).value_size
 
 
-def test_an_inner_size_is_corruption() -> None:
+def test_an_inner_message_of_size_0_is_corruption() -> None:
     with pytest.raises(CorruptRecordError):
         rows(wrapper(bytes(30)))

@@ -184,7 +184,7 @@ def test_the_name_of_a_future_folder_is_not_cut() -> None:
         PartitionFolder("a", 0, FolderState.FUTURE, ID.upper()),
     ],
 )
-def test_folders_that_cannot_be(folder: PartitionFolder) -> None:
+def test_folders_that_cannot_exist(folder: PartitionFolder) -> None:
     with pytest.raises(EncodingError):
         _ = folder.name
 

@@ -49,7 +49,7 @@ def chunk_of(*batches: bytes) -> Chunk:
     [(3, True), (5, True), (4 + 2**31 - 2, True), (2, False), (4 + 2**31, False)],
     ids=["begins before", "inside", "last that fits", "ends before", "too far, and offsets go back"],
 )
-def test_offsets_decide_whether_a_batch_is_of_a_segment(offset: int, stays: bool) -> None:
+def test_offsets_decide_whether_a_batch_belongs_to_a_segment(offset: int, stays: bool) -> None:
     """The segment's base offset is 4, and the batch has two offsets."""
     part = sound_part(chunk_of(batch(4), crafted(SOUND, baseOffset=offset), batch(6)), 4)
     assert len(part.table) == (3 if stays else 1)

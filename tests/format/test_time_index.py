@@ -77,12 +77,12 @@ def test_zeros_of_a_pre_sized_file_are_recognised(unused: int) -> None:
     assert index.zero_tail() == unused
     assert list(index.used()) == KAFKA_ENTRIES
     with pytest.raises(CorruptionError, match="has timestamp 0, expected 20") as raised:
-        index.sanity_check()  # like Kafka's, which looks at the last slot
+        index.sanity_check()  # like Kafka's, which checks the last slot
     assert raised.value.position == 12 * (3 + unused)
 
 
 def test_a_lone_entry_of_zeros_is_used() -> None:
-    """Timestamp 0 at the base offset. Kafka takes every slot of a file for an entry; a pre-sized file has more."""
+    """It is timestamp 0 at the base offset: Kafka reads every slot as an entry, and a pre-sized file has more slots."""
     assert list(TimeIndex.decode(bytes(12), 1000).used()) == [(0, 1000)]
     assert list(TimeIndex.decode(bytes(24), 1000).used()) == []
     followed = time_index.encode([0, 7], [1000, 1003], 1000)

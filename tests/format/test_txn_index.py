@@ -27,7 +27,7 @@ def test_a_cut_entry_is_ignored_but_reported(cut: int) -> None:
 
 
 @pytest.mark.parametrize("version", ["0001", "00ff", "ff00", "8000"])
-def test_versions_that_kafka_lets_pass(version: str) -> None:
+def test_versions_that_kafka_accepts(version: str) -> None:
     assert txn_index.decode(bytes.fromhex(version) + KAFKA[2:]).aborted == [KAFKA_TXN]
 
 

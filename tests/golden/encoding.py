@@ -10,7 +10,7 @@ from tests.format.exact_batches import encode_batch
 
 
 def encode_compressed(header: BatchHeader, records: list[Record]) -> bytes:
-    """The records of a v0 or v1 wrapper, with the timestamps that it stores."""
+    """The batch or wrapper with this header; its records have the timestamps that it stores."""
     if header.magic == 2:
         return encode_batch(header, records)
     return encode_message_set(

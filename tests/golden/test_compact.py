@@ -1,4 +1,4 @@
-"""One cleaner round on what a real 4.3.1 found gives what its cleaner left: segments, batches, bytes, checkpoints."""
+"""One cleaner round on what a real 4.3.1 cleaner found leaves what it left: segments, batches, bytes, checkpoints."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def written_back(decoder: str, record: Record, is_control: bool) -> tuple[bytes 
 
 
 def check_members(record: CoordinatorRecord) -> None:
-    """A classic group's members carry messages of their own."""
+    """The members of a classic group contain encoded messages, which must be written back too."""
     if (
         record.key.type is GROUP_METADATA
         and record.value is not None

@@ -39,6 +39,6 @@ def test_answers(name: str) -> None:  # I7
 
 
 def _can_be_asked(name: str, row: dict[str, Any]) -> bool:
-    """Not about tiered storage, nor if a file's modification time decided: the archive keeps only whole seconds."""
+    """Not about tiered storage, nor where a file's modification time decided: archives keep only whole seconds."""
     by_mtime = entry(name)["lookups"].get("needs_mtime_ms", [])
     return row["timestamp"] >= -3 and [row["topic"], row["partition"], row["timestamp"]] not in by_mtime

@@ -75,7 +75,7 @@ def producers_of(manager: ProducerStateManager) -> dict[int, ProducerEntry]:
 
 
 def test_every_snapshot_follows_from_the_one_before() -> None:
-    """If all batches between the two exist; a producer may have expired when the broker looked or restarted."""
+    """Compared if all batches between them exist; a producer may have expired when the broker checked or restarted."""
     compared = expired = 0
     for folder in (folder for archive in ARCHIVES for folder in partitions(archive)):
         for before, after in pairwise(snapshots(folder)):

@@ -1,4 +1,4 @@
-"""Verification of what real brokers left: no findings in sound directories, and each of the golden damages is found."""
+"""Verification of what real brokers left: no problems in sound directories, and each of the known damages is found."""
 
 from __future__ import annotations
 

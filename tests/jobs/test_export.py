@@ -60,8 +60,7 @@ def read_arrow(path: Path) -> pa.Table:
 
 
 def test_columns_of_several_topics_in_one_file_are_plain(logs: Path, tmp_path: Path) -> None:
-    # Each batch of a task has its topic as a dictionary of one value; a row group with several has several
-    # dictionaries.
+    # Each batch of a task has its topic as a dictionary of one value, so a row group with several topics has several.
     write_segment(logs / "payments-0", 0, batch(0, 10, timestamp=0))
     exported(logs, request(tmp_path / "out.parquet"))
     written = read_parquet(tmp_path / "out.parquet")

@@ -190,7 +190,7 @@ def test_the_indexes_end_where_recovery_ends_the_log(tmp_path: Path, form: str, 
     folder.mkdir()
     log.write_bytes(b"".join([*before, FORMS[form], *(batch(number) for number in range(26, 40))]))
     (built,) = reindexed(folder, write=False)
-    # Like Kafka it then fails to load the producers of a log that ends with an unreadable marker.
+    # As in Kafka, loading the producers then fails if the log ends with an unreadable marker.
     with (
         contextlib.suppress(InvalidRecordError),
         octavo.LogDir(tmp_path, background=False, configs={"log.index.interval.bytes": 200}),

@@ -89,7 +89,7 @@ def test_old_formats_become_v2(copy: Path) -> None:
 
 @pytest.mark.parametrize("codec", Codec)
 @pytest.mark.parametrize("copy", ["v431-killed-recovered"], indirect=True)
-def test_every_batch_gets_the_codec_but_markers(copy: Path, codec: Codec) -> None:
+def test_every_batch_except_markers_gets_the_codec(copy: Path, codec: Codec) -> None:
     before, committed = read(copy), read(copy, "read_committed")
     assert not any(each.error for each in upgraded(copy, codec))
     assert read(copy) == before

@@ -72,7 +72,7 @@ def test_a_reading_command_answers_the_same(url: str, line: tuple[str, ...]) -> 
     assert found.stdout
 
 
-def test_verify_takes_a_partition_and_a_segment(url: str) -> None:
+def test_verify_accepts_a_partition_and_a_segment(url: str) -> None:
     for path in (f"{TOPIC}-0", f"{TOPIC}-0/{0:020}.log"):
         run = octavo("verify", below(url, path))
         assert run.exit == 0, run.stderr
@@ -175,6 +175,6 @@ def test_a_copy_to_a_url_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_command_that_changes_files_takes_a_file_url(tmp_path: Path) -> None:
+def test_a_command_that_changes_files_accepts_a_file_url(tmp_path: Path) -> None:
     assert octavo("create", (tmp_path / "logs").as_uri(), "--topic", "t").exit == 0
     assert (tmp_path / "logs" / "t-0").is_dir()

@@ -1,4 +1,4 @@
-"""Columns of records for the kernels that encode them: sound ones, and ones that point outside their arrays."""
+"""Columns of records for the kernels that encode them: sound ones, and ones that must be refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def columns(rows: int = 1, **given: Any) -> RecordColumns:
 
 
 def spoiled() -> dict[str, RecordColumns]:
-    """Columns with two rows, each with something that points outside."""
+    """Columns that must be refused, each wrong in one way; most point outside their arrays."""
     good = binary(b"ab", b"c")
     descending, behind, before, short = binary(b"ab", b"c"), binary(b"ab", b"c"), binary(b"ab", b"c"), binary(b"ab")
     descending.offsets[1], behind.offsets[2], before.offsets[0] = 3, 4, -1

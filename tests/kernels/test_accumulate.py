@@ -80,7 +80,7 @@ def test_a_record_has_an_upper_bound(kernels: SimpleNamespace) -> None:
     assert kernels.append_record(*record, 95) == 0
 
 
-def test_a_closed_batch_takes_nothing_more(kernels: SimpleNamespace) -> None:
+def test_a_closed_batch_accepts_nothing_more(kernels: SimpleNamespace) -> None:
     batch = open_batch()
     kernels.append_record(batch, 0, None, b"v", NO_HEADERS, 1000, 0.0, MAX_BYTES)
     kernels.close_batch(batch)
@@ -116,7 +116,7 @@ RATIOS = st.sampled_from([0.0, 0.3, 0.995, 1.0, 1.2])
 
 
 @given(RECORDS, st.integers(1, 400), RATIOS)
-def test_columns_are_cut_as_records_one_by_one_fill(records: list[Record], batch_size: int, ratio: float) -> None:
+def test_columns_are_cut_as_single_records_fill_batches(records: list[Record], batch_size: int, ratio: float) -> None:
     """Both kernels, both ways: the same records per batch, the same bytes."""
     numbered = [record._replace(offset=offset) for offset, record in enumerate(records)]
     columns = from_records(numbered)
@@ -153,9 +153,9 @@ def one_by_one(kernels: SimpleNamespace, records: list[Record], batch_size: int,
 
 
 def headers_of(record: Record) -> bytes:
-    """The end of a batch's only record, as the other kernel encodes it.
+    """The count and the headers at the end of a record, as the encoding kernel writes them.
 
-    Without headers a record ends with their count; the length in front may be longer with them.
+    Without headers, a record ends with a count of 0. With them, the length in front of the record may be longer.
     """
     whole, bare = record_bytes(record), record_bytes(record._replace(headers=()))
     return whole[len(bare) - 1 + _varint_bytes(whole) - _varint_bytes(bare) :]

@@ -49,7 +49,7 @@ def test_golden_batches_one_after_another(kernels: SimpleNamespace) -> None:
 # (code, records, count, position counted from the first record, found)
 PROBLEMS = {
     "length without an end": (Code.BROKEN_VARINT, b"\x80\x80\x80\x80\x80\x01" * 2, 1, 0, 0),
-    "length of which the data ends": (Code.BROKEN_VARINT, record() + b"\xff" * 6, 2, 9, 0),
+    "length that the end of the data cuts off": (Code.BROKEN_VARINT, record() + b"\xff" * 6, 2, 9, 0),
     "timestamp of eleven groups": (Code.BROKEN_VARINT, sized(b"\0" + b"\x80" * 10 + b"\1" + b"\0" * 4), 1, 2, 0),
     "timestamp beyond the record": (Code.BROKEN_VARINT, sized(b"\0\x80") + b"\0" * 9, 1, 2, 0),
     "no timestamp": (Code.BROKEN_VARINT, sized(b"\0") + b"\0" * 9, 1, 2, 0),
@@ -131,7 +131,7 @@ def test_attributes_of_a_record_are_never_read(kernels: SimpleNamespace) -> None
 
 
 def test_varints_need_not_be_minimal(kernels: SimpleNamespace) -> None:
-    """Five groups have room for 35 bits: those above the 32nd are dropped, as in Kafka. Ten and 64 are alike."""
+    """Five groups have room for 35 bits: those above the 32nd are dropped, as in Kafka. Likewise ten and 64."""
     wide_one = b"\x82\x80\x80\x80\x70"  # 1, and bits above the 32nd
     widest_one = b"\x82" + b"\x80" * 8 + b"\x7e"
     body = (

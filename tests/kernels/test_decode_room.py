@@ -51,7 +51,7 @@ def whole(kernels: SimpleNamespace) -> dict[str, Any]:
     ],
     ids=str,
 )
-def test_full_columns_take_up_where_they_were(kernels: SimpleNamespace, room: dict[str, Any]) -> None:
+def test_a_decode_continues_when_full_columns_have_grown(kernels: SimpleNamespace, room: dict[str, Any]) -> None:
     """Whatever was too small: once it has grown, the decode continues with the same result."""
     out = RecordColumns.empty(**ENOUGH | room)
     index, grown = 0, 0

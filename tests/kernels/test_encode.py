@@ -102,7 +102,7 @@ def test_an_offset_out_of_reach(kernels: SimpleNamespace, delta: int) -> None:
 
 
 def test_a_buffer_that_is_too_small(kernels: SimpleNamespace) -> None:
-    """It asks for five bytes in front of a record, the most that its length can take."""
+    """The kernel needs room for five bytes in front of a record, the most that its length can take."""
     source = columns(1, key=binary(b"key"))
     for room in range(9 + 5):
         assert kernels.encode_records(source, 0, 1, 0, 0, bytearray(room), 0) == (Code.FULL, 0)

@@ -93,7 +93,7 @@ def test_the_max_timestamp_is_of_what_stays(kernels: SimpleNamespace) -> None:
     assert (header.base_timestamp, header.max_timestamp) == (97, 97)
 
 
-def test_log_append_time_is_that_of_all(kernels: SimpleNamespace) -> None:
+def test_log_append_time_is_the_time_of_all_records(kernels: SimpleNamespace) -> None:
     first = batch(record(0, b"a", b"1", delta_ms=50) + record(1, b"b", b"2", delta_ms=-3), 2, base_timestamp=100,
                   max_timestamp=777, last_offset_delta=1, attributes=LOG_APPEND_TIME)  # fmt: skip
     data = filtered(kernels, first + LATER).data
@@ -101,7 +101,7 @@ def test_log_append_time_is_that_of_all(kernels: SimpleNamespace) -> None:
     assert (header.base_timestamp, header.max_timestamp, records[0].timestamp) == (777, 777, 777)
 
 
-def test_a_batch_with_nothing_left_goes(kernels: SimpleNamespace) -> None:
+def test_a_batch_with_nothing_left_is_removed(kernels: SimpleNamespace) -> None:
     done = filtered(kernels, LATER + batch(record(0, b"a", b"4"), 1, base_offset=30))
     assert (done.fates, offsets(done.data)) == ([Fate.GONE, Fate.WHOLE], [30])
 
@@ -119,12 +119,12 @@ def test_a_batch_may_stay_without_records(kernels: SimpleNamespace) -> None:
     assert header.attributes == TRANSACTIONAL | LOG_APPEND_TIME
 
 
-def test_records_of_an_aborted_transaction_go(kernels: SimpleNamespace) -> None:
+def test_records_of_an_aborted_transaction_are_removed(kernels: SimpleNamespace) -> None:
     assert filtered(kernels, LATER, BatchVerdict.DISCARD_RECORDS).fates == [Fate.GONE]
     assert filtered(kernels, LATER, BatchVerdict.DISCARD_RECORDS | BatchVerdict.RETAIN_EMPTY).fates == [Fate.EMPTIED]
 
 
-def test_records_without_a_key_go(kernels: SimpleNamespace) -> None:
+def test_records_without_a_key_are_removed(kernels: SimpleNamespace) -> None:
     # C14
     done = filtered(kernels, batch(record(0, None) + record(1), 2, last_offset_delta=1))
     assert (offsets(done.data), done.state[-1]) == ([1], 1)
@@ -148,7 +148,7 @@ def test_a_tombstone_gets_a_horizon(kernels: SimpleNamespace) -> None:
 
 
 @pytest.mark.parametrize(("horizon", "kept"), [(NOW - 1, [41]), (NOW, [41]), (NOW + 1, [40, 41])])
-def test_a_tombstone_goes_past_its_horizon(kernels: SimpleNamespace, horizon: int, kept: list[int]) -> None:
+def test_a_tombstone_is_removed_past_its_horizon(kernels: SimpleNamespace, horizon: int, kept: list[int]) -> None:
     # C11
     data = batch(record(0, b"t", None) + record(1, b"v", b"v"), 2, base_offset=40, last_offset_delta=1,
                  attributes=DELETE_HORIZON, base_timestamp=horizon, max_timestamp=103)  # fmt: skip

@@ -81,7 +81,7 @@ def test_a_message_that_is_cut_ends_the_set(kernels: SimpleNamespace) -> None:
         assert decode(kernels, SOUND[:left])[0] == (Code.EMPTY_MESSAGE_SET, 0, 0, left)
 
 
-def test_the_crc_may_be_left_to_others(kernels: SimpleNamespace) -> None:
+def test_the_crc_need_not_be_checked(kernels: SimpleNamespace) -> None:
     assert decode(kernels, FLIPPED, check_crc=False)[0] == (Code.DONE, 0, 0, 0)
 
 

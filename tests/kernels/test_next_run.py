@@ -1,4 +1,4 @@
-"""Grouping the rows of a table that one call decodes."""
+"""The rows of a table are grouped into runs, each of which one call decodes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_run_of_batches_ends_when_it_is_long_enough(kernels: SimpleNamespace) 
     assert [run[1] for run in runs(kernels, data, 5 * area)] == [5]
 
 
-def test_a_row_of_more_is_a_run_of_its_own(kernels: SimpleNamespace) -> None:
+def test_a_row_above_the_limit_is_a_run_by_itself(kernels: SimpleNamespace) -> None:
     small, large = batch(record(), 1), batch(record(0, b"", b"v" * 1000), 1)
     assert [run[1] for run in runs(kernels, small + small + large + small, 500)] == [2, 3, 4]
 

@@ -39,7 +39,7 @@ def offsets_of(kernels: SimpleNamespace, table: OffsetTable, keys: list[bytes | 
     return [int(offset) for offset in out]
 
 
-def test_memory_gives_slots_and_the_load_factor_keys() -> None:
+def test_memory_decides_the_slots_and_the_load_factor_the_keys() -> None:
     # C10
     table = OffsetTable.empty(np.zeros(128 << 20, np.uint8), 0.9, KeyHash.MD5, SECRET)
     assert (table.most_slots, table.capacity) == (5592405, 5033164)
@@ -56,14 +56,14 @@ def test_a_key_has_its_last_offset(kernels: SimpleNamespace, key_hash: KeyHash) 
 
 
 @HASHES
-def test_offsets_before_the_first_are_not_taken(kernels: SimpleNamespace, key_hash: KeyHash) -> None:
+def test_offsets_before_the_first_are_ignored(kernels: SimpleNamespace, key_hash: KeyHash) -> None:
     table = table_of(100, key_hash=key_hash)
     assert kernels.map_columns(table, columns_of(kernels, [b"a", b"b", b"c"], 10), 11) == 3
     assert offsets_of(kernels, table, [b"a", b"b", b"c"]) == [-1, 11, 12]
 
 
 @HASHES
-def test_a_full_table_takes_no_key_not_even_one_that_it_has(kernels: SimpleNamespace, key_hash: KeyHash) -> None:
+def test_a_full_table_accepts_no_key_not_even_one_that_it_has(kernels: SimpleNamespace, key_hash: KeyHash) -> None:
     table = table_of(5, 0.6, key_hash)
     assert kernels.map_columns(table, columns_of(kernels, [b"a", b"b", b"c", b"a"]), 0) == 3
     assert (table.size, table.latest_offset) == (3, 2)

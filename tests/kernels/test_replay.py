@@ -42,7 +42,7 @@ def markers_of(table: NDArray[np.void], *markers: tuple[int, int]) -> NDArray[np
 def replay(
     kernels: SimpleNamespace, producers: ProducerArrays, table: NDArray[np.void], *markers: tuple[int, int]
 ) -> Any:
-    """Replay everything, growing when asked to; returns (code, row), and the transactions that the markers ended."""
+    """Replay everything, growing the arrays when they are full; returns (code, row), and the ended transactions."""
     ends = markers_of(table, *markers)
     code, row, marker = kernels.replay(table, ends, producers)
     while code == Replayed.FULL:

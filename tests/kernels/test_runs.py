@@ -1,4 +1,4 @@
-"""Runs of batches from rows in any order: the same as the twin's, which cuts and encodes each run on its own."""
+"""Runs of batches from rows in any order: the same as the twin's, which cuts and encodes each run separately."""
 
 from __future__ import annotations
 

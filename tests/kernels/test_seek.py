@@ -67,7 +67,7 @@ def test_the_time_of_the_append_is_that_of_all_records(kernels: SimpleNamespace)
     assert kernels.find_timestamp(data, 51, 0) == (Seek.MORE, len(data), 0, *NOTHING)
 
 
-def test_what_is_not_there_whole(kernels: SimpleNamespace) -> None:
+def test_a_batch_that_is_cut_off(kernels: SimpleNamespace) -> None:
     one, two = batch(0, [5]), batch(1, [8, 9])
     data = one + two
     for end in range(len(data)):
@@ -82,7 +82,7 @@ def test_what_is_not_there_whole(kernels: SimpleNamespace) -> None:
             assert found == (Seek.FOUND, len(one), len(two), 9, 2, 2)
 
 
-def test_what_others_must_decode(kernels: SimpleNamespace) -> None:
+def test_a_batch_that_the_caller_must_decode(kernels: SimpleNamespace) -> None:
     packed = batch(0, [5, 9], codec=Codec.GZIP)
     assert kernels.find_timestamp(packed, 6, 0) == (Seek.DECODE, 0, len(packed), *NOTHING)
     assert kernels.find_timestamp(packed, 10, 0) == (Seek.MORE, len(packed), 0, *NOTHING)

@@ -54,7 +54,7 @@ def test_the_last_offset_counts_where_a_batch_has_lost_records(kernels: SimpleNa
     assert table["base_offset"][0] == 91 and end == 101
 
 
-def test_time_and_type_take_a_new_crc(kernels: SimpleNamespace) -> None:
+def test_a_new_time_or_type_needs_a_new_crc(kernels: SimpleNamespace) -> None:
     data, table, _ = stamped(kernels, PAIR + SINGLE, 0, 0, True, [50, 9])
     assert table["max_timestamp"].tolist() == [50, 9]
     assert table["attributes"].tolist() == [LOG_APPEND_TIME, LOG_APPEND_TIME]
@@ -64,7 +64,7 @@ def test_time_and_type_take_a_new_crc(kernels: SimpleNamespace) -> None:
 
 
 @pytest.mark.parametrize(("appended", "kept"), [(False, 0x0180), (True, 0)])
-def test_unknown_attributes_are_lost_with_a_change_alone(kernels: SimpleNamespace, appended: bool, kept: int) -> None:
+def test_unknown_attributes_are_lost_only_with_a_change(kernels: SimpleNamespace, appended: bool, kept: int) -> None:
     known = 4 | TRANSACTIONAL | CONTROL | DELETE_HORIZON
     odd = batch(record(0, b"k", b"v"), 1, attributes=known | 0x0180, max_timestamp=9)
     _, table, _ = stamped(kernels, odd, 0, 0, appended, [9])
@@ -76,7 +76,7 @@ def test_unknown_attributes_are_lost_with_a_change_alone(kernels: SimpleNamespac
     [(PAIR, []), (PAIR, [1, 2]), (message(0, b"k", b"v", magic=1), [1])],
     ids=["no time", "two times", "a message"],
 )
-def test_what_it_refuses(kernels: SimpleNamespace, data: bytes, times: list[int]) -> None:
+def test_other_batches_or_numbers_of_times_are_refused(kernels: SimpleNamespace, data: bytes, times: list[int]) -> None:
     with pytest.raises(ValueError, match="batches of magic 2"):
         stamped(kernels, data, 0, 0, False, times)
 

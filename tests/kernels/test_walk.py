@@ -129,7 +129,7 @@ def test_the_smallest_message(kernels: SimpleNamespace, magic: int) -> None:
     assert row["max_timestamp"] == (-1 if magic == 0 else 0)
 
 
-def test_a_full_table_goes_on_from_there(kernels: SimpleNamespace) -> None:
+def test_a_walk_continues_after_a_full_table(kernels: SimpleNamespace) -> None:
     data = ONE * 5
     table = np.zeros(2, BATCH)
     seen: list[int] = []

@@ -320,12 +320,12 @@ def test_any_buffer_is_read_and_written() -> None:
         ("fff6", {"a": None}, 2),
     ],
 )
-def test_a_lenient_reader_takes_what_kafka_takes(data: str, row: Row, end: int) -> None:
+def test_a_lenient_reader_accepts_what_kafka_accepts(data: str, row: Row, end: int) -> None:
     schema = message("M", "0", NO, "a  string  nullable")
     assert decode_lenient(schema, 0, bytes.fromhex(data)) == (row, end)
 
 
-def test_a_lenient_reader_does_not_look_at_the_order_of_tags_and_their_sizes() -> None:
+def test_a_lenient_reader_does_not_check_the_order_of_tags_and_their_sizes() -> None:
     schema = message("M", "0", YES, "a  int8  tag=0\nb  int8  tag=1")
     data = bytes.fromhex("02 0101 05 007f 07")
     with pytest.raises(CorruptionError):

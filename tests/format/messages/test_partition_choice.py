@@ -1,4 +1,4 @@
-"""Where coordinators keep an id."""
+"""Which partition of an internal topic belongs to a group or a transactional id."""
 
 from __future__ import annotations
 

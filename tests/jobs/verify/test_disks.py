@@ -109,6 +109,6 @@ def test_a_stray_folder_may_be_of_an_older_topic(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"#\n# Mon\n", b"\x00\x8f\x12garbage", b"version=0\nbroker.id=1\n\x00\x00"])
-def test_meta_properties_without_a_property(tmp_path: Path, content: bytes) -> None:
+def test_damaged_meta_properties(tmp_path: Path, content: bytes) -> None:
     (write_disk(tmp_path / "a") / "meta.properties").write_bytes(content)
     assert found(tmp_path / "a") == [("a/meta.properties", FindingKind.DAMAGED_FILE)]

@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
         ([0, 0, 0, 2, 2], "0\n3\n0 0\n2 3\n4 5\n"),  # a leader that has not written yet
         ([7, 7, 7, 7, 7], "0\n1\n2 5\n"),  # the history was lost
         ([0, 0, 1, 1, 1], "0\n1\n1 3\n"),  # the log start is 3
-        ([-1, -1, 0, 0, 0], "0\n1\n0 0\n"),  # made of batches of old formats
+        ([-1, -1, 0, 0, 0], "0\n1\n0 0\n"),  # the first two were converted from old formats
         ([5, 5, 5, 5, 5], ""),
         ([5, 5, 5, 5, 5], "0\n0\n"),
     ],

@@ -115,7 +115,7 @@ def test_a_damaged_checkpoint(logs: Path, name: str, content: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["orders 0 -1", "or/ders 0 1", "orders -1 1"])
-def test_a_checkpoint_with_a_line_that_cannot_be(logs: Path, line: str) -> None:
+def test_a_checkpoint_with_an_impossible_line(logs: Path, line: str) -> None:
     (logs / "log-start-offset-checkpoint").write_text(f"0\n1\n{line}\n")
     assert problems(logs) == [("log-start-offset-checkpoint", FindingKind.WRONG_ENTRY)]
 
@@ -192,7 +192,7 @@ def test_snapshots_of_the_clusters_metadata(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [f"{0:020}.log", f"{0:020}.index", "partition.metadata", "meta.properties"])
-def test_a_file_that_the_disk_does_not_give(logs: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_the_disk_cannot_read(logs: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (logs / "orders-0" / "partition.metadata").write_text(TOPIC_ID)
     (logs / "meta.properties").write_text("version=0\n")
     opened = LocalReadableFileSystem.open
@@ -278,7 +278,7 @@ def test_a_crash_amid_the_renames_of_a_swap(logs: Path, renamed: tuple[FileKind,
     assert all(line.severity is Severity.INFO for line in found)
 
 
-def test_a_folder_that_is_deleted_soon_is_read_where_it_is_given(tmp_path: Path) -> None:
+def test_a_folder_to_be_deleted_is_verified_only_if_it_is_named(tmp_path: Path) -> None:
     folder = tmp_path / f"gone-0.{'0' * 32}-delete"
     log = write_segment(folder, 0, batch(0), batch(1), closed=False)
     flipped(log, 70)

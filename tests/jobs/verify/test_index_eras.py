@@ -37,7 +37,7 @@ class Era(IntEnum):
 
 @dataclass
 class Indexed:
-    """A batch, and what an append told the indexes about it."""
+    """A batch, and what its append passes to the indexes."""
 
     data: bytes
     first_offset: int
@@ -112,7 +112,7 @@ class Batches:
         return Indexed(build_batch(records, codec=codec), records[0].offset, records[-1].offset, largest, named)
 
     def clean(self, one: Indexed, era: Era) -> Indexed | None:
-        """What the era's cleaner makes of it: unchanged, with fewer records, emptied, or nothing."""
+        """The batch after the era's cleaner: unchanged, with fewer records, or emptied; None if it was removed."""
         header, records = decode_batch(one.data)
         chance = self.draw.random()
         left = [record for record in records if self.draw.random() < chance]

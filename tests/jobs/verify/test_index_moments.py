@@ -54,7 +54,7 @@ def kept(data: bytes, *offsets: int) -> bytes:
 
 
 def test_an_append_of_two_batches_is_not_believed_without_its_time(folder: Path) -> None:
-    """The offset of the second of two batches, while the time index knows only the first."""
+    """An entry has the offset of the second of two batches, while the time index knows only the first."""
     write(folder, ONES, [(3, 3)], [(1003, 3), (1007, 7)])
     assert findings_of(folder) == []
     write(folder, ONES, [(4, 3)], [(1004, 4), (1007, 7)])  # one append of two, up to 4.0.0
@@ -69,7 +69,7 @@ def test_before_the_time_index_an_entry_named_the_first_message(folder: Path) ->
     path(folder, 0, FileKind.TIME_INDEX).unlink()
     assert findings_of(folder) == []
     write(folder, messages, [(4, 3)], [])
-    assert findings_of(folder) == []  # by a broker from 2.0 on, which got both at once
+    assert findings_of(folder) == []  # by a broker from 2.0 on, which received both in one append
     path(folder, 0, FileKind.TIME_INDEX).unlink()
     assert shown(findings_of(folder)) == [(INDEX, 0, FindingKind.WRONG_ENTRY, Severity.PROBLEM)]
 

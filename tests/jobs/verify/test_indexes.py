@@ -116,7 +116,7 @@ def test_the_last_segment_need_not_name_its_largest_timestamp_before_it_is_close
     assert {(line.problem, line.severity) for line in found} == {(FindingKind.ZERO_ENTRIES, Severity.INFO)}
 
 
-def test_a_closed_one_must(folder: Path) -> None:
+def test_a_closed_segment_must_name_its_largest_timestamp(folder: Path) -> None:
     write_times(folder, (1202, 8))
     write_segment(folder, 30, batch(30))
     assert (f"{0:020}.timeindex", 12, FindingKind.MISSING_ENTRY, Severity.PROBLEM) in shown(findings_of(folder.parent))

@@ -67,7 +67,7 @@ def test_segments_with_a_problem_do_not_list_the_folder_each(tmp_path: Path, ask
 
 
 def test_two_segments_are_verified_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each segment is a task: one log is opened only while another is open."""
+    """Each segment is a task: here no log is opened until the other one is about to be opened too."""
     for number in range(2):
         write_segment(tmp_path / f"orders-{number}", 0, batch(0))
     opened, meeting = LocalReadableFileSystem.open, Barrier(2, timeout=60)

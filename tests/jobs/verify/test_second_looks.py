@@ -1,4 +1,4 @@
-"""On a running broker's disk: what is half written, renamed or replaced while it is looked at is not a finding."""
+"""On a running broker's disk: what is half written, renamed or replaced while it is verified is not a finding."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_snapshot_that_is_being_written(folder: Path) -> None:
     assert meanwhile.pauses
 
 
-def test_a_damaged_one_is_reported_after_a_second_look(folder: Path) -> None:
+def test_a_damaged_snapshot_is_reported_after_a_second_look(folder: Path) -> None:
     path(folder, 4, FileKind.PRODUCER_SNAPSHOT).write_bytes(b"short")
     meanwhile = Meanwhile(lambda: None)
     plans = plan([folder.parent], patience=meanwhile.patience)
@@ -116,7 +116,7 @@ def test_a_log_that_grows_after_it_was_listed(folder: Path) -> None:
 
 
 def test_a_checkpoint_that_is_replaced_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other partition's log is truncated, and the checkpoint rewritten, after it was read for the first one."""
+    """It is read for one partition, then rewritten, as after a truncation of the other partition's log."""
     other = folder.parent / "other-0"
     write_segment(other, 0, batch(0), batch(1))
     checkpoint = folder.parent / "recovery-point-offset-checkpoint"

@@ -1,4 +1,4 @@
-"""What is a problem and what is info: the normal traces of a crash, in the last segment of an unclean directory."""
+"""What is a problem, and what is info: the normal traces of a crash, in a last segment without a clean stop."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_torn_end_is_a_problem_without_indexes_but_does_not_stop_a_scan(
     """A log alone, as in an incomplete copy, does not show that there was a crash. A scan still reads it."""
     write_segment(folder, 0, *BATCHES, closed=False, tail=tail)
     path(folder, 0, FileKind.OFFSET_INDEX).unlink()
-    assert (LOG, SIZE, problem, INFO) in shown(findings_of(folder.parent))  # the time index does
+    assert (LOG, SIZE, problem, INFO) in shown(findings_of(folder.parent))  # the time index still shows it
     path(folder, 0, FileKind.TIME_INDEX).unlink()
     assert shown(findings_of(folder.parent)) == [(LOG, SIZE, problem, PROBLEM)]
     assert octavo.scan(folder).to_table().num_rows == len(BATCHES)
@@ -183,10 +183,10 @@ def test_a_last_segment_that_was_opened_again_and_appended_to_names_an_older_tim
     (found,) = shown(findings_of(folder.parent))
     assert found[0::2] == (TIMES, FindingKind.MISSING_ENTRY)
     assert found[3] is INFO
-    points.write_text("0\n1\norders 0 11\n")  # all of it was flushed, but recovery still looks at the segment
+    points.write_text("0\n1\norders 0 11\n")  # all of it was flushed, but recovery still checks the segment
     (found,) = shown(findings_of(folder.parent))
     assert found[3] is INFO
-    points.write_text("0\n1\nother 0 11\n")  # made since the file was written
+    points.write_text("0\n1\nother 0 11\n")  # the partition was created after the checkpoint was written
     (found,) = shown(findings_of(folder.parent))
     assert found[3] is INFO
     (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')

@@ -1,4 +1,4 @@
-"""A crash between a transaction's ABORT marker and its entry in the transaction index is a normal one."""
+"""A crash may come between an ABORT marker and its entry in the transaction index: without a clean stop, no problem."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_a_transaction_that_was_open_when_the_segment_began(folder: Path) -> Non
 
 
 def test_what_was_open_at_a_marker_began_after_the_last_stable_offset(folder: Path) -> None:
-    """It shows a wrong start even if no snapshot says what was open when the segment began, as with 0.11."""
+    """This rule finds a wrong start even if no snapshot says what was open when the segment began, as with 0.11."""
     write_segment(folder, 7, data(7, 4), data(8, 5), marker(9, 4), marker(10, 5))
     index = path(folder, 7, FileKind.TXN_INDEX)
     index.write_bytes(txn_index.encode([AbortedTxn(4, 7, 9, 8), AbortedTxn(5, 8, 10, 11)]))
@@ -142,7 +142,7 @@ def test_without_a_state_to_begin_with_nothing_is_missing(folder: Path) -> None:
         (ProducerEntry(1, 0, 7, 4, 0, 1000, 0, -1), FindingKind.WRONG_STATE),  # another sequence
         (ProducerEntry(2, 0, 0, 1, 0, 1000, 0, 1), FindingKind.WRONG_STATE),  # its transaction was committed
         (ProducerEntry(9, 0, 0, 4, 0, 1000, 0, -1), FindingKind.WRONG_STATE),  # unknown to the log
-        (ProducerEntry(1, 0, 1, 8, 0, 1000, 0, -1), FindingKind.WRONG_STATE),  # knows the future
+        (ProducerEntry(1, 0, 1, 8, 0, 1000, 0, -1), FindingKind.WRONG_STATE),  # an offset after the snapshot's
         (ProducerEntry(-2, 0, 1, 4, 0, 1000, 0, -1), FindingKind.WRONG_STATE),
     ],
 )
@@ -260,7 +260,7 @@ def test_what_was_open_at_a_marker_is_found_as_by_looking_at_all_before_it(tmp_p
 
 
 def test_findings_in_a_damaged_index_are_listed_up_to_a_limit_and_then_counted(folder: Path) -> None:
-    """All entries overlap: looking at each pair of them would take minutes."""
+    """All entries overlap: comparing each pair of them would take minutes."""
     path(folder, 0, FileKind.TXN_INDEX).write_bytes(bytes(34 * 20_000))
     found = [line for line in findings_of(folder) if line.path.endswith(TXNINDEX)]
     assert len(found) == MOST_FINDINGS + 1

@@ -28,7 +28,7 @@ def shown(findings: list[Finding]) -> list[tuple[str, int | None, FindingKind, S
 
 
 def flipped(path: Path, position: int, mask: int = 1) -> None:
-    """Change a byte in place."""
+    """Flip the bits of a mask in one byte of a file."""
     with path.open("r+b") as file:
         file.seek(position)
         byte = file.read(1)[0] ^ mask
