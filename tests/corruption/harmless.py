@@ -1,11 +1,11 @@
 """The bytes of a log directory that no checksum covers and nothing contradicts: why a flip of one may go unnoticed.
 
-Each class is decided here from the formats alone, without the library, for the bytes as they are after the flip.
+Each class is decided here from the formats alone, without the code of `verify`, for the bytes after the flip.
 
 | class | why nobody can tell |
 |---|---|
 | on its way out | `.deleted` files and `-delete` folders are never read again |
-| existence only | `.kafka_cleanshutdown` and `.lock`: Kafka looks at whether they are there |
+| existence only | `.kafka_cleanshutdown` and `.lock`: Kafka checks only whether they exist |
 | identity | cluster, node, directory and topic ids, votes: stated once, in a text that is still well-formed |
 | plausible offset | a checkpoint, still well-formed: the log reaches its offset, or its partition is absent now |
 | lost end | a high watermark or first dirty offset beyond a log whose end a crash took: it may have been there |

@@ -19,7 +19,7 @@ from octavo.jobs.verify.plan import plan
 from octavo.system.runner import InlineRunner
 from tests.golden.archives import GOLDEN, entry
 
-# How much of an index's end is flipped too; in 10 MB of zeros the first ones are as good as the rest.
+# How many of the zeros at a file's end may be flipped; of an index's 10 MB, the first are as good as the rest.
 _ZEROS = 64
 
 

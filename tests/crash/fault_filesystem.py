@@ -29,7 +29,7 @@ class Loss(Enum):
 
     PROCESS = "kill -9: the page cache survives, the operation at hand is half done"
     POWER = "power loss: what was not synced is gone"
-    TORN = "power loss: of what was not synced any part may be there, in files and folders"
+    TORN = "power loss: any part of what was not synced may be there, in files and folders"
 
 
 @dataclass
@@ -90,7 +90,7 @@ class FaultFileSystem:
         return kept
 
     def step(self) -> bool:
-        """Count an operation; returns whether the crash comes in it. Other threads get no further either."""
+        """Count an operation; returns whether the crash comes in it, as in all later ones of other threads."""
         self.operations += 1
         return self.stop_at is not None and self.operations >= self.stop_at
 

@@ -31,7 +31,7 @@ IDEMPOTENT, TRANSACTIONAL = 7, 8
 
 @dataclass
 class Life:
-    """Checkpoints count as completely written; how they are written has its own tests."""
+    """The log's process, and its promises. Checkpoints count as completely written: that has its own tests."""
 
     filesystem: FaultFileSystem
     log_start_offset: int = 0

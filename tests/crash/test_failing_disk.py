@@ -116,7 +116,7 @@ def when_a_topic_is_created(machine: Machine, logs: LogManager) -> None:
     ],
     ids=lambda discovery: discovery.__name__,
 )
-def test_a_failing_disk_takes_its_directory_offline_alone(
+def test_a_failing_disk_takes_only_its_own_directory_offline(
     machine: Machine, discovery: Callable[[Machine, LogManager], None]
 ) -> None:
     logs = machine.opened()

@@ -88,7 +88,7 @@ def test_flush_messages_changes_live(machine: Machine) -> None:
 def test_flush_ms(machine: Machine) -> None:
     machine.create(flush_ms=35_000)
     machine.append(2)
-    machine.scheduler.advance(34_000)  # the first look comes after the initial delay of 30 s
+    machine.scheduler.advance(34_000)  # the first check comes after the initial delay of 30 s
     assert machine.left_after_power_loss() == 0
     machine.append(1)
     machine.scheduler.advance(1_000)
@@ -122,7 +122,7 @@ def test_a_roll_flushes_what_lies_before_in_the_background(machine: Machine) -> 
 
 @pytest.mark.parametrize("by_config", [True, False], ids=["flush.messages", "flush"])
 def test_what_a_roll_closes_at_the_recovery_point_is_synced(machine: Machine, by_config: bool) -> None:
-    """Nothing would sync it later: the recovery point is past it, and no recovery looks there."""
+    """Nothing would sync it later: the recovery point is past it, and no recovery checks it."""
     machine.create(segment_bytes=600, **({"flush_messages": 1} if by_config else {}))
     for _ in range(8):
         machine.append(1)

@@ -119,7 +119,7 @@ SCENARIOS: list[Callable[[Life], None]] = [
 ]
 
 
-# These begin with appends, which have tests of their own.
+# These begin with appends_and_rolls, which is stopped at every operation by itself.
 BEGUN_WITH_APPENDS = retention, truncation, full_truncation
 
 

@@ -24,7 +24,7 @@ from tests.fuzz.target import Target, mutating
 
 
 def run_anatomy(data: bytes) -> None:
-    """Damage must be shown, never raised, and no part may lie outside its parent."""
+    """Damage must be shown, never raised, and no part may have a negative length."""
     found = walk(data)
     view = memoryview(data)
     for row in found.table:

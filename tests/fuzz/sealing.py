@@ -1,4 +1,4 @@
-"""Corrects checksums after a mutation, so that it reaches the code after the checks."""
+"""Corrects checksums after a mutation, so that the input reaches the code after the checks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ LZ4_MAGIC = bytes.fromhex("04224d18")
 
 
 def seal_log(random: Random, data: bytearray) -> None:
-    """Correct the checksum of each entry, as far as lengths can be followed; one that leads nowhere may be made to
-    fit."""
+    """Correct the checksum of each entry while the lengths can be followed; one that leads nowhere may be corrected."""
     at = 0
     while len(data) - at > layout.HEADER_UP_TO_MAGIC:
         size = int.from_bytes(data[at + 8 : at + 12], signed=True)

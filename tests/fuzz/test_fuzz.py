@@ -51,7 +51,7 @@ FIFTH = Random(f"{SEED}/4").randbytes(5)
 
 
 def spoiled(misdeed: Callable[[], None]) -> Target:
-    """A target that behaves for all inputs but the fifth."""
+    """A target that keeps the contract for all inputs but the fifth."""
     return Target("spoiled", lambda random: random.randbytes(5), lambda data: misdeed() if data == FIFTH else None)
 
 

@@ -8,7 +8,7 @@ from octavo.format.batches.control import ControlType
 
 
 class ModelBatch(NamedTuple):
-    """A batch in the log; one with a marker has no records of its own."""
+    """A batch in the log; one with a marker has no records that readers see."""
 
     base_offset: int
     size: int  # in records

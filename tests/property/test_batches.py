@@ -89,7 +89,7 @@ def test_an_emptied_batch_keeps_its_place(written: list[Record], traits: BatchTr
 
 
 @given(records(), TRAITS, st.integers(0, 2**62))
-def test_a_stamped_batch_has_its_records_still(written: list[Record], traits: BatchTraits, now: int) -> None:
+def test_a_stamped_batch_still_has_its_records(written: list[Record], traits: BatchTraits, now: int) -> None:
     data = built(written, traits)
     stamped = stamp_batch(data, TimestampType.LOG_APPEND_TIME, now)
     header, read = decode_batch(stamped)

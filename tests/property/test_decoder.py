@@ -55,7 +55,7 @@ def small_fillings(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 @given(st.lists(ENTRIES, min_size=1, max_size=8).map(b"".join))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_many_fillings_are_one(small_fillings: int, log: bytes) -> None:
+def test_many_fillings_give_the_records_of_one(small_fillings: int, log: bytes) -> None:
     table = walk(log).table
     fillings = [to_records(columns) for columns in Decoder().decode(log, table)]
     assert [record for filling in fillings for record in filling] == each_alone(log)

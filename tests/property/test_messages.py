@@ -101,7 +101,7 @@ def test_garbage_is_read_or_refused(message: MessageSchema, version: int, data: 
 
 
 @pytest.mark.parametrize(("message", "version"), VERSIONED, ids=VERSIONED_IDS)
-def test_internal_topics_come_back(message: MessageSchema, version: int) -> None:
+def test_every_declared_schema_comes_back(message: MessageSchema, version: int) -> None:
     random = Random(f"{message.name} {version}")
     for _ in range(20):
         row = random_row(random, message, version, unknown_tags=True)
@@ -112,7 +112,7 @@ def test_internal_topics_come_back(message: MessageSchema, version: int) -> None
 
 
 @pytest.mark.parametrize(("message", "version"), VERSIONED, ids=VERSIONED_IDS)
-def test_damaged_internal_topics_are_read_or_refused(message: MessageSchema, version: int) -> None:
+def test_damaged_messages_of_declared_schemas_are_read_or_refused(message: MessageSchema, version: int) -> None:
     random = Random(f"{message.name} {version}")
     for _ in range(3):
         check_damaged(random, message, version, encode(message, version, random_row(random, message, version)))

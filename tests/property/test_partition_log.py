@@ -216,7 +216,7 @@ class PartitionLogMachine(RuleBasedStateMachine):
     def lookup_agrees(self) -> None:
         """The first record from the start on that is not older, as a scan over the model finds it."""
         start, times = self.model.start, self.model.timestamps()
-        # Kafka looks only into the first segment with such a timestamp, even in records before the log's start, and
+        # Kafka searches only the first segment with such a timestamp, even in records before the log's start, and
         # uses the file's time for a segment without timestamps.
         may_miss = start > self.log.segments.first.base_offset
         may_miss |= any(segment.max_so_far.timestamp < 0 for segment in self.log.segments)

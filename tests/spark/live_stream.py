@@ -1,6 +1,6 @@
 """Streams over the directory of a real broker that appends, rolls, compacts, deletes, loses topics and adds partitions.
 
-`python -m tests.spark.live_stream FOLDER SECONDS`: a program of its own, which looks at the streams once a
+`python -m tests.spark.live_stream FOLDER SECONDS`: a separate program, which checks the streams once a
 second. Spark calls back for every micro-batch, and py4j listens with select, which accepts no descriptor above 1023; a
 process that has run many tests has more of them.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LEAST_BATCHES = 4
 MOST_PARTITIONS = 4
 LOOK_SECONDS = 1
-MOST_LOOKS = 300  # at the streams, after the seconds asked for
+MOST_LOOKS = 300  # at the streams, after the given seconds
 MOST_SCANS = 10_000  # in search of gaps: the cleaner comes after some seconds, a scan takes milliseconds
 Content = tuple[bytes | None, bytes | None]
 
@@ -55,7 +55,7 @@ class Streamed:
         self._query = start(self.writer)
 
     def check(self) -> None:
-        """Raise what went wrong, after waiting a little for more."""
+        """Wait a little for more batches, and raise the query's error if it has one."""
         assert self._query is not None
         self._query.awaitTermination(LOOK_SECONDS)
         error = self._query.exception()
@@ -69,7 +69,7 @@ class Streamed:
         run(self.writer)
 
     def _take(self, rows: DataFrame, batch_id: int) -> None:
-        """A batch that was stopped after this comes again, with the same number."""
+        """A batch that is interrupted after this call comes again, with the same id, and is then ignored."""
         if batch_id in self.batches:
             return
         found = rows.collect()
@@ -108,7 +108,7 @@ def stream(jvm: ModuleType, broker: Broker, folder: Path, seconds: float) -> Non
     workload.start()
     (folder / "spark").mkdir()
     spark = start_session("local[2]", str(folder / "spark"))
-    # Retention and deleted topics take records before they are read, as from any consumer: that is not a failure.
+    # Retention and deleted topics may remove records before they are read, as with any consumer: not a failure.
     lenient = streamed(
         spark,
         broker,

@@ -113,10 +113,10 @@ CASES = [
     *_values("unknownOption", "1"),
 ]
 
-_NO_BROKER = "there is no broker: no address is needed, nor looked at"
-_NO_CONSUMER = "there is no consumer: its configs are not looked at"
-_TOGETHER = "small ranges share a task where no more are asked for"
-_UNRESOLVED = "Spark's source does not know yet how long it is from earliest to latest, and does not split it"
+_NO_BROKER = "there is no broker: an address is neither needed nor checked"
+_NO_CONSUMER = "there is no consumer: its configs are not checked"
+_TOGETHER = "small ranges share a task unless more tasks are requested"
+_UNRESOLVED = "Spark's source has not resolved earliest and latest yet, so it does not split the range"
 _ALL_TOPICS = "a directory's topics belong together, so all of them are read"
 _INTERSECTION = "Python's expressions have no intersections"
 

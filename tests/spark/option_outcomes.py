@@ -117,12 +117,12 @@ def differ(kafka: Outcome, octavo: Outcome) -> bool:
 
 
 def recorded() -> dict[Key, Outcome]:
-    """What Spark's source answered when it was asked."""
+    """The recorded answers of Spark's source."""
     return {(row["option"], row["value"], row["mode"]): row["kafka"] for row in json.loads(RECORDED.read_text())}
 
 
 def unpack(folder: Path) -> Path:
-    """The broker's log directory at that time."""
+    """Unpack the log directory of the broker that Spark's source was asked about."""
     with tarfile.open(LOGS) as tar:
         tar.extraction_filter = getattr(tarfile, "data_filter", None)
         tar.extractall(folder)

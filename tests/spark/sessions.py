@@ -68,7 +68,7 @@ def start_session(master: str, folder: str) -> SparkSession:
 
 
 def why_not() -> str | None:
-    """Why no session can be started here."""
+    """Why no session can be started here; None if one can."""
     try:
         import pyspark  # noqa: F401
     except ImportError:

@@ -83,8 +83,8 @@ CASES = [
 
 # Where ours differs from theirs, and why.
 DIFFERENCES: dict[str, str] = {
-    f"columns `{KEYED}, timestamp_millis({TIME_MS}) timestamp`": "a column of ours",
-    f"columns `{KEYED}, 'now' timestamp`": "a column of ours",
+    f"columns `{KEYED}, timestamp_millis({TIME_MS}) timestamp`": "only our sink has this column",
+    f"columns `{KEYED}, 'now' timestamp`": "only our sink has this column",
     "option `kafka.acks=some`": "there is no broker to wait for",
     "save mode errorifexists": "Spark does not allow it for data sources in Python",
     "output mode update": "Spark does not allow it for data sources in Python",

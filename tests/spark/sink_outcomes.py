@@ -88,14 +88,14 @@ def _sentence(text: str, logs: Path) -> str:
 
 
 def make_topics(logs: Path) -> None:
-    """The topics of our sink's cases."""
+    """Create a topic for each case, for our sink."""
     with octavo.LogDir(logs, background=False) as log_dir:
         for case in CASES:
             log_dir.create_topic(topic_of(case), PARTITIONS)
 
 
 def recorded() -> dict[str, dict[str, Outcome]]:
-    """What both sinks answered when they were asked, by case."""
+    """The recorded outcomes of both sinks, by case."""
     found: dict[str, dict[str, Outcome]] = json.loads(RECORDED.read_text())
     return found
 

@@ -43,6 +43,6 @@ def rows(**columns: list[Any]) -> Any:
 
 
 def write(root: Path, text: str, *batches: Any, **options: str) -> None:
-    """A batch query of one task."""
+    """Write rows as a batch query of one task does."""
     writer = batch_writer({"path": str(root), **options}, schema(text), False)
     writer.commit([writer.write(iter(batches))])

@@ -55,7 +55,7 @@ def test_a_scan_reads_what_was_there_when_it_was_called(spark: SparkSession, log
     assert octavo.spark.scan(spark, logs, subscribe="orders").count() == 100
 
 
-def test_names_of_options_have_no_case(spark: SparkSession, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_option_names_are_case_insensitive(spark: SparkSession, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ends = '{"orders":{"0":5,"1":5}}'
     assert octavo.spark.scan(spark, logs, SUBSCRIBE="orders", endingoffsets=ends).count() == 10
     monkeypatch.chdir(logs)  # a relative path is this process's, not the JVM's
@@ -94,7 +94,7 @@ def test_a_stream_refuses_bad_options_at_once(spark: SparkSession, logs: Path, n
         octavo.spark.scan_stream(spark, logs, subscribe="orders", **{name: "many"})
 
 
-def test_a_stream_fails_on_a_loss_unless_it_is_told_to_go_on(spark: SparkSession, logs: Path) -> None:
+def test_a_stream_fails_on_a_loss_unless_an_option_lets_it_continue(spark: SparkSession, logs: Path) -> None:
     write_segment(logs / "orders-2", 50, batch(50, 10))  # a new partition whose first offsets are gone
     first = '{"orders":{"0":0,"1":0,"2":40}}'
 

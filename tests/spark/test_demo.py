@@ -42,5 +42,5 @@ def test_the_readmes_query_prints_what_it_shows(
 ) -> None:
     shutil.unpack_archive(ROOT / "tests" / "data" / "golden" / "v431-killed.tar.gz", tmp_path / "disk")
     (program,), (shown,) = blocks(ROOT / "README.md", "python"), blocks(ROOT / "README.md", "text")
-    exec(program.replace('"disk"', repr(str(tmp_path / "disk"))), {"spark": spark})  # the session stays where it began
+    exec(program.replace('"disk"', repr(str(tmp_path / "disk"))), {"spark": spark})  # here, where the session is
     assert capsys.readouterr().out.strip() == shown.strip()

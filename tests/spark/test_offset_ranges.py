@@ -15,7 +15,7 @@ from octavo.spark.source.offset_ranges import PartitionRange, divide
 A, B, C = (TopicPartition("t", number) for number in range(3))
 
 
-def test_without_options_a_range_stays_whole_and_empty_ones_go() -> None:
+def test_without_options_a_range_stays_whole_and_empty_ones_are_dropped() -> None:
     ranges = [PartitionRange(A, 0, 100), PartitionRange(B, 5, 5), PartitionRange(C, 9, 3)]
     assert divide(ranges, None, None) == [PartitionRange(A, 0, 100)]
 

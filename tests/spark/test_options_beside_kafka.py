@@ -78,7 +78,7 @@ def kafka(jvm: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     running = Broker(tmp_path_factory.mktemp("kafka"), {"log.flush.start.offset.checkpoint.interval.ms": "100"})
     running.start()
     fill(jvm, running.bootstrap_servers)
-    # A broker writes where its logs start only occasionally, and a reader of its files cannot know earlier.
+    # A broker only occasionally writes where its logs start; until then, a reader of its files cannot know.
     starts, end = running.log_dir / LOG_START_OFFSET_CHECKPOINT, time.monotonic() + PATIENCE_SECONDS
     while not starts.exists() or "trimmed 0 5" not in starts.read_text():
         assert time.monotonic() < end

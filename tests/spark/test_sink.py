@@ -59,7 +59,7 @@ def test_the_commit_is_killed_at_each_named_step_and_the_query_restarted(spark: 
 
 
 def killed_source(folder: str) -> type:
-    """A data source whose commit dies where a file in the folder says. (By value: workers import no tests.)"""
+    """A data source whose commit dies where a file in the folder says. Local, since workers cannot import tests."""
     from octavo.spark.data_source import OctavoDataSource
     from octavo.spark.sink.sink import OctavoStreamWriter, commit, staged_parts
     from octavo.storage.staging.commit import CommitRequest
@@ -118,7 +118,7 @@ def test_other_save_modes_are_refused(spark: SparkSession, tmp_path: Path, mode:
     assert not (tmp_path / "logs").exists()
 
 
-def test_tasks_that_die_are_run_again_on_a_cluster(cluster: Run, tmp_path: Path) -> None:
+def test_tasks_that_fail_are_run_again_on_a_cluster(cluster: Run, tmp_path: Path) -> None:
     cluster(write_with_dying_tasks, str(tmp_path))
     assert sorted(path.name for path in tmp_path.glob("died-*")) == ["died-0", "died-1", "died-2"]
     assert values(tmp_path / "out") == numbers(3 * 10_000)
@@ -127,7 +127,7 @@ def test_tasks_that_die_are_run_again_on_a_cluster(cluster: Run, tmp_path: Path)
 
 
 def write_with_dying_tasks(session: SparkSession, folder: str) -> None:
-    """A batch whose tasks each kill their Python worker once, in the middle; then a stream."""
+    """A batch whose tasks each fail once, in the middle; then a stream."""
 
     def die_once(batches: Any) -> Any:
         from pyspark import TaskContext

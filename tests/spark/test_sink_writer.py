@@ -67,7 +67,7 @@ def test_rows_without_a_key_stick_to_a_partition_for_a_batch(tmp_path: Path) -> 
     assert switches < 40  # 300,000 bytes are some 20 batches
 
 
-def test_the_partition_column_goes_first_and_null_means_any(tmp_path: Path) -> None:
+def test_the_partition_column_decides_and_null_means_any(tmp_path: Path) -> None:
     batch = rows(key=[b"a", b"a", None], value=[b"1", b"2", b"3"], partition=[3, None, 0])
     write(tmp_path / "logs", "key binary, value binary, partition int", batch, topic="t", partitions="4")
     found = {record["value"]: record["partition"] for record in records(tmp_path / "logs")}

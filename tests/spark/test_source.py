@@ -164,7 +164,7 @@ def test_the_format_can_be_registered_by_hand(spark: SparkSession, logs: Path) -
     manager = session._jsparkSession.sessionState().dataSourceManager()
     by_hand = manager.getClass().getDeclaredField("runtimeDataSourceBuilders")
     by_hand.setAccessible(True)
-    assert by_hand.get(manager).containsKey("octavo"), "not only found by itself"
+    assert by_hand.get(manager).containsKey("octavo"), "registered, not only discovered by Spark"
     assert read(session, logs).count() == 90
 
 

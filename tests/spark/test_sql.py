@@ -47,7 +47,7 @@ def test_a_view_and_a_table_keep_their_options(sql: SparkSession, tmp_path: Path
     assert len(list(logs.rglob("*.log"))) == 3, "the directory is not the table's to delete"
 
 
-def test_a_table_takes_rows_and_is_streamed(sql: SparkSession, tmp_path: Path) -> None:
+def test_a_table_accepts_rows_and_is_streamed(sql: SparkSession, tmp_path: Path) -> None:
     sql.sql(f"CREATE TABLE out USING octavo OPTIONS (topic 'payments') LOCATION '{tmp_path}/out'")
     texts = "CAST(CAST(id AS STRING) AS BINARY), CAST(CAST(id * 2 AS STRING) AS BINARY)"
     sql.sql(f"INSERT INTO out (key, value) SELECT {texts} FROM range(10)")

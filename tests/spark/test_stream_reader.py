@@ -71,7 +71,7 @@ def test_a_stream_goes_from_its_start_to_what_is_there(logs: Path) -> None:
     assert offsets_read(stream, end, later) == {0: list(range(80, 100))}
 
 
-def test_latest_is_where_a_stream_starts_by_itself(logs: Path) -> None:
+def test_latest_is_where_a_stream_starts_by_default(logs: Path) -> None:
     assert reader(logs, startingOffsets=None).initialOffset() == {"orders": {"0": 80, "1": 10}}
 
 
@@ -94,7 +94,7 @@ def test_a_topic_that_is_not_there_is_refused_at_the_start(logs: Path) -> None:
         reader(logs, subscribe="order").initialOffset()
 
 
-def test_micro_batches_of_so_many_offsets_or_bytes_read_it_all(logs: Path) -> None:
+def test_micro_batches_limited_by_offsets_or_bytes_read_everything(logs: Path) -> None:
     for limits, first in (({"maxOffsetsPerTrigger": 9}, ReadMaxRows(9)), ({"maxBytesPerTrigger": 1}, ReadMaxBytes(1))):
         stream = reader(logs, **limits)
         limit, start, batches = stream.getDefaultReadLimit(), stream.initialOffset(), 0
@@ -109,7 +109,7 @@ def test_micro_batches_of_so_many_offsets_or_bytes_read_it_all(logs: Path) -> No
         assert stream.latestOffset(stream.initialOffset(), ALL) == {"orders": {"0": 80, "1": 10}}
 
 
-def test_bytes_limit_a_micro_batch_about(logs: Path) -> None:
+def test_bytes_limit_a_micro_batch_roughly(logs: Path) -> None:
     stream = reader(logs, maxBytesPerTrigger=3 * SIZE, subscribe=None, assign='{"orders":[0]}')
     end = stream.latestOffset(stream.initialOffset(), stream.getDefaultReadLimit())
     assert 20 <= end["orders"]["0"] <= 40
@@ -161,7 +161,7 @@ def test_available_now_does_not_mistake_an_append_before_its_start_for_a_loss(lo
     assert start == {"orders": {"0": 90, "1": 10, "2": 10}}
     assert stream.partitions(start, stream.latestOffset(start, ALL)) == []
     write_segment(logs / "orders-0", 50, *TEN[5:], closed=False)
-    assert stream.latestOffset(start, ALL) == start, "which was asked for before"
+    assert stream.latestOffset(start, ALL) == start, "the ends were fixed by the first request"
 
 
 def test_available_now_reads_what_comes_between_its_start_and_its_first_micro_batch(logs: Path) -> None:

@@ -26,6 +26,6 @@ def test_an_old_pyspark_is_refused(monkeypatch: pytest.MonkeyPatch, version: str
 
 
 @pytest.mark.parametrize("version", ["4.2.0", "4.3.0", "4.3.0.dev1", "5.0.0"])
-def test_a_newer_one_is_not(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+def test_a_pyspark_that_is_new_enough_is_accepted(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setattr(pyspark, "__version__", version)
     assert OctavoDataSource({}).options == {}
