@@ -49,7 +49,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_page_is_in_the_list() -> None:
-    """Decisions have a list of their own."""
+    """Decisions are listed on their own page instead."""
     listed = set(LINK.findall((ROOT / "docs" / "README.md").read_text(encoding="utf-8")))
     pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
     assert {page for page in pages if page != "README.md" and not page.startswith("decisions/0")} <= listed

@@ -1,4 +1,4 @@
-"""The table of configs, compared with a real broker's description of its own; resolution and refusals."""
+"""The table of configs, compared with what a real broker describes; resolution and refusals."""
 
 from __future__ import annotations
 
