@@ -65,7 +65,9 @@ def test_a_broker_in_this_process_creates_nothing_for_an_address_in_use(option: 
 @pytest.mark.parametrize("option", ["--config-file", "--config"])
 def test_configs_that_it_does_not_use_are_named(option: str, tmp_path: Path) -> None:
     properties = tmp_path / "server.properties"
-    properties.write_text("num.partitions=7\nzookeeper.connect=there\nlog.dirs=elsewhere\n")
+    properties.write_text(
+        "num.partitions=7\nzookeeper.connect=there\nlog.dirs=elsewhere\nlog.cleaner.io.buffer.size=9\n"
+    )
     line = [sys.executable, "-m", "octavo", "broker", str(tmp_path / "logs"), "--listen", "127.0.0.1:0"]
     with subprocess.Popen(
         [*line, option, str(properties)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -79,6 +81,7 @@ def test_configs_that_it_does_not_use_are_named(option: str, tmp_path: Path) -> 
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=30)
     assert said.splitlines() == [
+        f"octavo: {properties}: log.cleaner.io.buffer.size is not used",
         f"octavo: {properties}: log.dirs is not used",
         f"octavo: {properties}: zookeeper.connect is not used",
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import urllib.request
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from octavo.broker.broker import Broker
@@ -34,3 +35,9 @@ def test_requests_connections_and_logs_are_counted(tmp_path: Path) -> None:
     assert found["octavo_log_end_offset", "0", "t"] == 3
     assert found["octavo_log_size_bytes", "0", "t"] == 3 * len(batch("x"))
     assert found["octavo_offline_directories",] == 0
+
+
+def test_metrics_for_other_machines_need_to_be_allowed(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"the metrics on 0\.0\.0\.0:0 .* allow_remote"):
+        Broker(tmp_path / "logs", metrics="0.0.0.0:0")
+    assert not (tmp_path / "logs").exists()

@@ -285,7 +285,7 @@ def test_a_listener_may_have_any_name_and_configs_of_its_own() -> None:
     }
     clients, other = listeners_of(None, None, given)
     assert clients.mechanisms == ("SCRAM-SHA-512",)
-    assert (clients.is_local, other.is_local) == (True, False)
+    assert (clients.address.is_local, other.address.is_local) == (True, False)
     assert (clients.advertised, other.advertised) == (("example.org", 9093), None)
 
 

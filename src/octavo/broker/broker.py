@@ -44,7 +44,7 @@ class Broker(AsyncClosing):
     leaves it open. It listens on loopback, on a free port, unless told otherwise: `listen` is one address or several,
     each `[PROTOCOL://]host:port`, where PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, or a name in
     `listener.security.protocol.map`. Configs have Kafka's names; the config `listeners` is used if `listen` is not
-    given. An address that other machines can use without logging in needs `allow_remote`.
+    given. An address that other machines can use without logging in, such as that of `metrics`, needs `allow_remote`.
 
     With `read_only` nothing on disk is locked or changed: clients see the directories as recovery would leave them now,
     and every request that would change something is refused. It serves the disk of a dead broker, a backup, or
@@ -195,11 +195,10 @@ def check_addresses(
     if listen is None and "listeners" not in configs:
         listen = _ANY_LOCAL_PORT
     listeners = listeners_of(_several(listen), _several(advertise), configs)
-    check_exposure(listeners, allow_remote=allow_remote)
-    addresses = [listener.address for listener in listeners]
-    if metrics is not None:
-        addresses.append(parse_listener(metrics)[1])
-    for address in addresses:
+    scraped = None if metrics is None else parse_listener(metrics)[1]
+    if not allow_remote:
+        check_exposure(listeners, scraped)
+    for address in filter(None, (scraped, *(listener.address for listener in listeners))):
         if address.port:
             bind(address).close()
     return listeners

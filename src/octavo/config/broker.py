@@ -40,7 +40,7 @@ class BrokerTable(ConsumerGroupTable):
     log_dir_failure_timeout_ms: int = config(
         LONG, 30_000, Between(1),
         doc="How long a broker waits for the controller to learn about a failed directory. "
-        "Octavo has no controller and does not use it.",
+        "Octavo has no controller and does not use it.", is_used=False,
     )  # fmt: skip
     num_partitions: int = config(
         INT, 1, Between(1),
@@ -98,7 +98,7 @@ class BrokerTable(ConsumerGroupTable):
     log_cleaner_io_buffer_size: int = config(
         INT, 512 << 10, Between(0),
         doc="The memory of the read and write buffers of all cleaner threads. "
-        "Octavo does not use it: its buffers grow with the batches.",
+        "Octavo does not use it: its buffers grow with the batches.", is_used=False,
     )  # fmt: skip
     log_cleaner_io_buffer_load_factor: float = config(
         DOUBLE, 0.9,
@@ -251,7 +251,7 @@ class BrokerTable(ConsumerGroupTable):
     transaction_two_phase_commit_enable: bool = config(
         BOOLEAN, False,
         doc="Whether a producer may take part in a two-phase commit, whose transactions never time out. "
-        "Octavo does not use it: its producers cannot.",
+        "Octavo does not use it: its producers cannot.", is_used=False,
     )  # fmt: skip
     transactional_id_expiration_ms: int = config(
         INT, 7 * DAY_MS, Between(1),

@@ -52,6 +52,7 @@ class ConfigKey:
     doc: str
     synonyms: tuple[Synonym, ...] = ()
     internal: bool = False
+    is_used: bool = True  # otherwise Octavo accepts it, as Kafka does, but nothing depends on it
 
     @property
     def attribute(self) -> str:
@@ -102,10 +103,11 @@ def config(
     *synonyms: str | Synonym,
     doc: str,
     internal: bool = False,
+    is_used: bool = True,
 ) -> Any:  # like dataclasses.field: the annotation gives the type
     """Declare a config as a dataclass field, named with underscores instead of dots."""
     named = tuple(Synonym(synonym) if isinstance(synonym, str) else synonym for synonym in synonyms)
-    rest = {"valid": valid, "doc": doc, "synonyms": named, "internal": internal}
+    rest = {"valid": valid, "doc": doc, "synonyms": named, "internal": internal, "is_used": is_used}
     return field(default=default, metadata={"kind": kind, "default": default, **rest})
 
 

@@ -72,12 +72,12 @@ class TopicTable:
     local_retention_ms: int = config(
         LONG, -2, Between(-2), "log.local.retention.ms",
         doc="With tiered storage, how long a copied segment stays on the local disk. -2: the same as retention.ms. "
-        "Octavo has no tiered storage and does not use it.",
+        "Octavo has no tiered storage and does not use it.", is_used=False,
     )  # fmt: skip
     local_retention_bytes: int = config(
         LONG, -2, Between(-2), "log.local.retention.bytes",
         doc="With tiered storage, how many bytes stay on the local disk. -2: the same as retention.bytes. "
-        "Octavo has no tiered storage and does not use it.",
+        "Octavo has no tiered storage and does not use it.", is_used=False,
     )  # fmt: skip
 
     # Compaction
@@ -151,30 +151,32 @@ class TopicTable:
     min_insync_replicas: int = config(
         INT, 1, Between(1), "min.insync.replicas",
         doc="How many replicas must have a batch before it is acknowledged with acks=all. "
-        "Octavo has one and does not use it.",
+        "Octavo has one and does not use it.", is_used=False,
     )  # fmt: skip
     unclean_leader_election_enable: bool = config(
         BOOLEAN, False, ANYTHING, "unclean.leader.election.enable",
         doc="Whether a replica that has fallen behind may become the leader, which can lose records. "
-        "Octavo does not use it.",
+        "Octavo does not use it.", is_used=False,
     )  # fmt: skip
     leader_replication_throttled_replicas: tuple[str, ...] = config(
         LIST, (), Replicas(),
-        doc="The replicas whose replication is throttled on the leader's side. Octavo does not use it.",
+        doc="The replicas whose replication is throttled on the leader's side. Octavo does not use it.", is_used=False,
     )  # fmt: skip
     follower_replication_throttled_replicas: tuple[str, ...] = config(
         LIST, (), Replicas(),
         doc="The replicas whose replication is throttled on the follower's side. Octavo does not use it.",
+        is_used=False,
     )  # fmt: skip
     remote_storage_enable: bool = config(
         BOOLEAN, False,
         doc="Whether the topic's segments are copied to tiered storage. Octavo has none and does not use it.",
+        is_used=False,
     )  # fmt: skip
     remote_log_copy_disable: bool = config(
         BOOLEAN, False,
-        doc="Whether a topic with tiered storage stops copying to it. Octavo does not use it.",
+        doc="Whether a topic with tiered storage stops copying to it. Octavo does not use it.", is_used=False,
     )  # fmt: skip
     remote_log_delete_on_disable: bool = config(
         BOOLEAN, False,
-        doc="Whether turning tiered storage off deletes what was copied. Octavo does not use it.",
+        doc="Whether turning tiered storage off deletes what was copied. Octavo does not use it.", is_used=False,
     )  # fmt: skip

@@ -27,6 +27,14 @@ class Endpoint(NamedTuple):
     host: str
     port: int
 
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach it."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
@@ -66,14 +74,6 @@ class Listener(NamedTuple):
     def is_authenticated(self) -> bool:
         """Whether nobody can connect without a password or a certificate."""
         return self.protocol.has_sasl or (self.protocol.has_tls and self.config.ssl_client_auth == "required")
-
-    @property
-    def is_local(self) -> bool:
-        """Whether only this machine can reach it."""
-        try:
-            return ip_address(self.address.host).is_loopback
-        except ValueError:
-            return self.address.host == "localhost"
 
 
 def listeners_of(
@@ -148,10 +148,12 @@ def _check_mechanisms(listener: Listener) -> None:
         raise ConfigError(f'listener {listener.name} uses PLAIN without users: give them in {where} (user_alice="…")')
 
 
-def check_exposure(listeners: Iterable[Listener], *, allow_remote: bool) -> None:
-    """Refuse listeners that anybody on another machine can use, unless `allow_remote`."""
+def check_exposure(listeners: Iterable[Listener], metrics: Endpoint | None) -> None:
+    """Refuse addresses that anybody on another machine can use."""
+    remedy = "allow it with allow_remote=True (`--insecure`)"
     for listener in listeners:
-        if not allow_remote and not listener.is_local and not listener.is_authenticated:
+        if not listener.address.is_local and not listener.is_authenticated:
             problem = f"{listener.address} can be reached from other machines without a login"
-            remedy = "use a SASL listener or client certificates, or allow it with allow_remote=True (`--insecure`)"
-            raise ValueError(f"{problem}: {remedy}")
+            raise ValueError(f"{problem}: use a SASL listener or client certificates, or {remedy}")
+    if metrics is not None and not metrics.is_local:
+        raise ValueError(f"the metrics on {metrics} can be read from other machines without a login: {remedy}")

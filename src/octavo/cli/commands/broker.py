@@ -60,7 +60,7 @@ def _configs(context: click.Context, option: click.Parameter, given: tuple[str, 
 )  # fmt: skip
 @click.option(
     "--insecure", is_flag=True,
-    help="Listen beyond this machine without authentication: everybody who reaches the address can read and write.",
+    help="Listen beyond this machine without authentication: everybody who reaches an address can use it.",
 )  # fmt: skip
 @click.option(
     "--read-only", is_flag=True,
@@ -162,6 +162,7 @@ def _read(path: Path) -> Mapping[str, str]:
         controllers = found.get("controller.listener.names", "").split(",")
         kept = [name for name in known["listeners"].split(",") if name.strip().partition("://")[0] not in controllers]
         known["listeners"] = ",".join(kept)
-    for name in sorted(found.keys() - known.keys() | found.keys() & _GIVEN_OTHERWISE):
+    ignored = _GIVEN_OTHERWISE | {name for name, row in BROKER_CONFIGS.items() if not row.is_used}
+    for name in sorted(found.keys() - known.keys() | found.keys() & ignored):
         print(plain(f"octavo: {path}: {name} is not used"), file=sys.stderr)
     return {name: value for name, value in known.items() if name not in _GIVEN_OTHERWISE}
