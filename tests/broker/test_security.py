@@ -136,18 +136,34 @@ def delivery_error(known: Servers, topic: str) -> KafkaError | None:
     return found[0]
 
 
-@pytest.mark.parametrize("name, password", [("alice", "wrong"), ("nobody", "x"), ("", "")])
-def test_a_wrong_password_is_refused_as_an_unknown_user_is(secured: Broker, name: str, password: str) -> None:
+@pytest.mark.parametrize(
+    "name, password, reason",
+    [
+        ("alice", "mistyped", "wrong password: 'alice'"),
+        ("no\nbody", "mistyped", r"no such user: 'no\nbody'"),
+        ("", "", "no such user: ''"),
+    ],
+)
+def test_a_wrong_password_is_refused_as_an_unknown_user_is(
+    secured: Broker, name: str, password: str, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with RawClient(secured.addresses["SASL_PLAINTEXT"]) as client:
         answer = log_in(client, name, password)
         assert answer is not None
         assert answer["errorCode"] == ErrorCode.SASL_AUTHENTICATION_FAILED
         assert answer["errorMessage"] == "Authentication failed: Invalid username or password"
         assert client.receive() is None
+    assert warnings(caplog) == [f"127.0.0.1: login with PLAIN failed: {reason}"]
 
 
-@pytest.mark.parametrize("name", ["alice", "nobody"])
-def test_a_wrong_scram_password_is_refused_as_an_unknown_user_is(secured: Broker, name: str) -> None:
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+
+
+@pytest.mark.parametrize("name, reason", [("alice", "wrong password: 'alice'"), ("nobody", "no such user: 'nobody'")])
+def test_a_wrong_scram_password_is_refused_as_an_unknown_user_is(
+    secured: Broker, name: str, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
     add_scram_user(secured, "alice", USERS["alice"], ScramMechanism.SCRAM_SHA_256)
     with RawClient(secured.addresses["SASL_PLAINTEXT"]) as client:
         client.ask(SASL_HANDSHAKE, 1, {"mechanism": "SCRAM-SHA-256"})
@@ -161,6 +177,7 @@ def test_a_wrong_scram_password_is_refused_as_an_unknown_user_is(secured: Broker
         assert answer["errorCode"] == ErrorCode.SASL_AUTHENTICATION_FAILED
         assert "invalid credentials" in answer["errorMessage"]
         assert client.receive() is None
+    assert warnings(caplog) == [f"127.0.0.1: login with SCRAM-SHA-256 failed: {reason}"]
 
 
 def test_an_unknown_user_has_the_same_salt_each_time(secured: Broker) -> None:

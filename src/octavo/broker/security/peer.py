@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, NamedTuple
 
 from octavo.broker.security.listeners import Endpoint, Listener
 from octavo.broker.security.principals import ANONYMOUS, Client, user
-from octavo.broker.security.sasl import Credentials, Login
+from octavo.broker.security.sasl import Credentials, Login, LoginFailed
 from octavo.broker.security.tls import principal_of
+
+_log = logging.getLogger(__name__)
 
 
 class Peer:
@@ -36,9 +39,13 @@ class Peer:
         return self.login is not None and self.login.is_bare and self.login.user is None
 
     def log_in(self, token: bytes) -> bytes:
-        """The answer to a message of the login; raises LoginFailed if it is refused."""
+        """The answer to a message of the login; raises LoginFailed if it is refused, and logs why."""
         assert self.login is not None, "a listener without SASL"
-        answer = self.login.step(token)
+        try:
+            answer = self.login.step(token)
+        except LoginFailed as error:
+            _log.warning("%s: login with %s failed: %s", self.host, self.login.mechanism, error.reason)
+            raise
         if self.login.user is not None:
             self.client = Client(user(self.login.user), self.host)
         return answer

@@ -14,7 +14,11 @@ MECHANISMS = (PLAIN, *SCRAM)
 
 
 class LoginFailed(Exception):
-    """The message is for the client, and does not say whether the user exists."""
+    """The message is for the client, and does not say whether the user exists; the reason is for the broker's log."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class Exchange(Protocol):
@@ -36,14 +40,16 @@ class PlainExchange:
         try:
             authorization_id, name, password = token.decode().split("\0")
         except ValueError:
-            raise LoginFailed("Invalid SASL/PLAIN response: expected 3 tokens") from None
+            problem = "Invalid SASL/PLAIN response: expected 3 tokens"
+            raise LoginFailed(problem, "not a message of PLAIN, which has three parts") from None
         expected = self._passwords.get(name)
         is_right = hmac.compare_digest(password.encode(), (expected or "").encode())
         if expected is None or not is_right:
-            raise LoginFailed("Authentication failed: Invalid username or password")
+            reason = "no such user" if expected is None else "wrong password"
+            raise LoginFailed("Authentication failed: Invalid username or password", f"{reason}: {name!r}")
         if authorization_id not in ("", name):
             problem = "Authentication failed: Client requested an authorization id that is different from username"
-            raise LoginFailed(problem)
+            raise LoginFailed(problem, f"{name!r} asks to act as another user")
         self.user = name
         return b""
 
@@ -62,14 +68,14 @@ class Login:
         self._passwords = passwords
         self._credentials = credentials
         self._exchange: Exchange | None = None
-        self._mechanism = ""
+        self.mechanism = ""  # the chosen one
         self.is_bare = False  # after a handshake of version 0, messages come without Kafka's headers
 
     def choose(self, mechanism: str, *, is_bare: bool) -> bool:
         """Choose the mechanism; returns whether it is enabled here."""
         if mechanism not in self.mechanisms:
             return False
-        self._mechanism, self.is_bare = mechanism, is_bare
+        self.mechanism, self.is_bare = mechanism, is_bare
         if mechanism == PLAIN:
             self._exchange = PlainExchange(self._passwords)
         else:
@@ -90,8 +96,6 @@ class Login:
         assert self._exchange is not None, "a handshake comes first"
         try:
             return self._exchange.step(token)
-        except ScramError:
-            raise LoginFailed(
-                "Authentication failed during authentication due to invalid credentials with SASL mechanism "
-                f"{self._mechanism}"
-            ) from None
+        except ScramError as error:
+            problem = "Authentication failed during authentication due to invalid credentials with SASL mechanism"
+            raise LoginFailed(f"{problem} {self.mechanism}", str(error)) from None

@@ -20,7 +20,7 @@ _FINAL = re.compile(rb"(c=([A-Za-z0-9+/=]*),r=([\x21-\x2b\x2d-\x7e]+)(?:,.*)?),p
 
 
 class ScramError(Exception):
-    """The exchange failed; the client is never sent the reason."""
+    """The exchange failed; the reason is for the broker's log, and never sent to the client."""
 
 
 class ScramMechanism(IntEnum):
@@ -88,7 +88,7 @@ class ScramExchange:
         except UnicodeDecodeError:
             raise ScramError("the user name is not UTF-8") from None
         if authorization_id and authorization_id != name:
-            raise ScramError(f"{self._name} asks to act as another user")
+            raise ScramError(f"{self._name!r} asks to act as another user")
         found = self._credentials.get(self._name)
         self._is_known = found is not None
         self._credential = found or _made_up(self._mechanism, name)
@@ -116,7 +116,7 @@ class ScramExchange:
         client_key = bytes(a ^ b for a, b in zip(proof, signature, strict=True))
         proved = hashlib.new(self._mechanism.hash_name, client_key).digest()
         if not hmac.compare_digest(proved, self._credential.stored_key) or not self._is_known:
-            raise ScramError(f"wrong password, or no such user: {self._name}")
+            raise ScramError(f"{'wrong password' if self._is_known else 'no such user'}: {self._name!r}")
         self.user = self._name
         return b"v=" + base64.b64encode(self._mechanism.hmac(self._credential.server_key, signed))
 
