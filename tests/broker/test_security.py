@@ -310,9 +310,14 @@ def test_a_listener_may_have_any_name_and_configs_of_its_own() -> None:
 def test_a_certificate_that_cannot_be_used_is_named(tmp_path: Path, configs: dict[str, str], key: str) -> None:
     with pytest.raises(ConfigError, match="listener SSL"):
         Broker(tmp_path / "logs", listen="SSL://127.0.0.1:0", configs={**configs, key: str(tmp_path / "missing.pem")})
-    with pytest.raises(ConfigError, match="PEM"):
+    with pytest.raises(ConfigError, match=r"listener SSL: a .*store of type JKS .*PEM"):
         kind = key.replace("location", "type")
         Broker(tmp_path / "logs", listen="SSL://127.0.0.1:0", configs={**configs, kind: "JKS"})
+
+
+def test_a_tls_listener_without_a_key_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"listener SSL: .*needs ssl\.keystore\.location"):
+        Broker(tmp_path / "logs", listen="SSL://127.0.0.1:0", configs={})
 
 
 def test_a_subject_is_written_as_java_writes_it() -> None:

@@ -36,7 +36,7 @@ def server_context(listener: Listener) -> ssl.SSLContext:
             context.load_verify_locations(config.ssl_truststore_location)
         elif context.verify_mode is not ssl.CERT_NONE:
             context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
-    except (OSError, ssl.SSLError) as error:
+    except (OSError, ConfigError) as error:
         raise ConfigError(f"listener {listener.name}: {error}") from None
     return context
 
