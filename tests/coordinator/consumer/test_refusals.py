@@ -43,6 +43,11 @@ JOIN: dict[str, Any] = {"rebalanceTimeoutMs": 1000, "subscribedTopicNames": ["t"
             "ServerAssignor sticky is not supported. Supported assignors: uniform, range.",
         ),
         (
+            "m", 0, {**JOIN, "serverAssignor": "random", "session_timeout_ms": 1000}, 112,
+            "ServerAssignor random is not supported. "
+            "Supported assignors: uniform, range, roundrobin, sticky, cooperative-sticky.",
+        ),
+        (
             "m", 0, {**JOIN, "subscribedTopicRegex": "a("}, 128,
             "SubscribedTopicRegex `a(` is not a valid regular expression: missing ): a(.",
         ),

@@ -85,8 +85,7 @@ def check(request: Heartbeat, config: BrokerConfig) -> None:
     if assignor is not None and assignor not in known:
         raise RequestError(
             ErrorCode.UNSUPPORTED_ASSIGNOR,
-            f"ServerAssignor {assignor} is not supported. "
-            f"Supported assignors: {', '.join(config.group_consumer_assignors)}.",
+            f"ServerAssignor {assignor} is not supported. Supported assignors: {', '.join(known)}.",
         )
 
 
