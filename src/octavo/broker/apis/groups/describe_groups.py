@@ -6,6 +6,7 @@ from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.security.acls import Operation
+from octavo.coordinator.groups.classic.group import ClassicState
 from octavo.coordinator.groups.store import failure_code
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
@@ -27,8 +28,8 @@ def _described(request: Request, context: Context, group_id: str) -> Row:
         if error.code != ErrorCode.GROUP_ID_NOT_FOUND:
             return {**nothing, **error_fields(error)}
         if request.version >= _NOT_FOUND_FROM_VERSION:
-            return {**nothing, **error_fields(error), "groupState": "Dead"}
-        row = {**nothing, "groupState": "Dead"}
+            return {**nothing, **error_fields(error), "groupState": ClassicState.DEAD.value}
+        row = {**nothing, "groupState": ClassicState.DEAD.value}
     except OctavoError as error:
         return {**nothing, "errorCode": failure_code(error)}
     if request.body["includeAuthorizedOperations"]:
