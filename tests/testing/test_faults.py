@@ -151,8 +151,20 @@ def test_only_the_named_client_is_hit(kafka: Kafka) -> None:
         assert victim.ask(apis.API_VERSIONS, 0, {}) is None
     assert fault.hits == 1
     kafka.faults.clear()
+    assert fault.is_over
+    with pytest.raises(TimeoutError, match="has hit 1 requests and is over, expected 2"):
+        fault.wait(2, timeout=3600)
     with RawClient(address(kafka), client_id="victim") as victim:
         assert victim.ask(apis.API_VERSIONS, 0, {}) is not None
+
+
+def test_a_fault_that_ends_wakes_whoever_waits_for_it(kafka: Kafka) -> None:
+    fault = kafka.faults.drop("ApiVersions")
+    ending = threading.Timer(0.1, kafka.faults.clear)
+    ending.start()
+    with pytest.raises(TimeoutError, match="and is over"):
+        fault.wait(timeout=3600)
+    ending.join()
 
 
 def test_a_lost_connection_is_made_again(kafka: Kafka) -> None:

@@ -25,7 +25,7 @@ class RequestFault:
         self.hits = 0
         self._matches = matches
         self._times = times
-        self._hit = Signal()
+        self._changed = Signal()
 
     @property
     def is_over(self) -> bool:
@@ -33,20 +33,24 @@ class RequestFault:
         return self._times is not None and self.hits >= self._times
 
     def wait(self, hits: int = 1, timeout: float = 10) -> None:
-        """Wait until it has hit this many requests; raises TimeoutError after `timeout` seconds."""
-        if not self._hit.wait(lambda: self.hits >= hits, timeout):
-            raise TimeoutError(f"{self.action} has hit {self.hits} requests after {timeout} s, expected {hits}")
+        """Wait until it has hit this many requests; raises TimeoutError after `timeout` seconds, or if it ends
+        first."""
+        self._changed.wait(lambda: self.is_over or self.hits >= hits, timeout)
+        if self.hits < hits:
+            when = "and is over" if self.is_over else f"after {timeout} s"
+            raise TimeoutError(f"{self.action} has hit {self.hits} requests {when}, expected {hits}")
 
     def end(self) -> None:
         """Hit nothing more."""
         self._times = self.hits
+        self._changed.notify()
 
     def try_hit(self, asked: Asked) -> bool:
         """Hit this request if it matches; returns whether it did. Called on the loop's thread only."""
         if self.is_over or not self._matches(asked):
             return False
         self.hits += 1
-        self._hit.notify()
+        self._changed.notify()
         return True
 
     def __enter__(self) -> Self:
@@ -125,7 +129,9 @@ class Faults:
 
     def clear(self) -> None:
         """End all faults."""
-        self._faults = ()
+        ended, self._faults = self._faults, ()
+        for fault in ended:
+            fault.end()
 
     @property
     def is_empty(self) -> bool:
