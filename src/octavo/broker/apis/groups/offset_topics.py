@@ -1,8 +1,8 @@
-"""The partitions of requests that commit or delete offsets: those that exist, and the errors of the others."""
+"""Requests that commit or delete offsets: which of their partitions exist, and the answer with the error of each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from octavo.broker.catalog import Topic
@@ -10,9 +10,15 @@ from octavo.broker.context import Context
 from octavo.broker.errors import code_of
 from octavo.broker.request import Request
 from octavo.broker.security.acls import Operation
+from octavo.coordinator.groups.committed import NewOffsets, TopicIds
+from octavo.coordinator.groups.offsets import OffsetAndMetadata
+from octavo.coordinator.groups.store import failure_code
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition
+from octavo.format.protocol.error_codes import ErrorCode
+
+Commit = Callable[[NewOffsets, TopicIds], Iterable[TopicPartition]]  # returns those whose metadata is too long
 
 
 class NamedPartition(NamedTuple):
@@ -64,7 +70,7 @@ def usable(topics: Iterable[NamedTopic]) -> dict[TopicPartition, Row]:
     return {one.place: one.row for topic in topics for one in topic.partitions if one.place is not None}
 
 
-def answered(topics: Iterable[NamedTopic], key: str, errors: dict[TopicPartition, int]) -> list[Row]:
+def answered(topics: Iterable[NamedTopic], key: str, errors: Mapping[TopicPartition, int]) -> list[Row]:
     """A response's topics, with the error of each partition; as in Kafka, what does not exist comes first."""
     return [
         {
@@ -79,6 +85,38 @@ def answered(topics: Iterable[NamedTopic], key: str, errors: dict[TopicPartition
         }
         for topic in sorted(topics, key=lambda topic: all(map(_exists, topic.partitions)))
     ]
+
+
+def refused(request: Request, key: str, code: int) -> Row:
+    """The answer to a commit of which nothing is done."""
+    return {
+        "topics": [
+            {
+                key: topic[key],
+                "partitions": [
+                    {"partitionIndex": row["partitionIndex"], "errorCode": code} for row in topic["partitions"]
+                ],
+            }
+            for topic in request.body["topics"]
+        ]
+    }
+
+
+def committed(request: Request, context: Context, key: str, commit: Commit) -> Row:
+    """Commit the offsets of the partitions that exist; returns the answer."""
+    topics = named_topics(request, context, by_id=key == "topicId")
+    wanted = usable(topics)
+    offsets = {
+        place: OffsetAndMetadata(row["committedOffset"], row["committedMetadata"] or "", row["committedLeaderEpoch"])
+        for place, row in wanted.items()
+    }
+    ids = {place.topic: context.catalog.named(place.topic).topic_id for place in wanted}
+    try:
+        too_long = commit(offsets, ids) if wanted else ()
+        errors = dict.fromkeys(too_long, ErrorCode.OFFSET_METADATA_TOO_LARGE)
+    except OctavoError as error:
+        errors = dict.fromkeys(wanted, failure_code(error))
+    return {"topics": answered(topics, key, errors)}
 
 
 def _exists(partition: NamedPartition) -> bool:

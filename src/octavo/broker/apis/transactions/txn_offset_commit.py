@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from octavo.broker.apis.data.transactional_batches import Abilities, TransactionalWrite, refused_partitions
-from octavo.broker.apis.groups.offset_topics import answered, named_topics, usable
+from octavo.broker.apis.groups.offset_topics import committed, refused
 from octavo.broker.apis.transactions.add_offsets_to_txn import offsets_partition
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError
 from octavo.broker.request import Answer, Request
 from octavo.broker.security.acls import Operation
 from octavo.coordinator.groups.commit_rules import Committer
-from octavo.coordinator.groups.offsets import OffsetAndMetadata
-from octavo.coordinator.groups.store import failure_code
+from octavo.coordinator.groups.committed import NewOffsets, TopicIds
 from octavo.coordinator.transactions.machine import Identity
-from octavo.errors import OctavoError
 from octavo.format.batches.batch import Origin
-from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 
@@ -30,30 +27,16 @@ def handle(request: Request, context: Context) -> Answer:
             raise RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         context.check_member(request.client, body["groupId"])
     except RequestError as error:
-        return {"topics": [_refused(topic, error.code) for topic in body["topics"]]}
-    topics = named_topics(request, context)
-    wanted = usable(topics)
-    return {"topics": answered(topics, "name", _commit(request, context, wanted) if wanted else {})}
-
-
-def _commit(request: Request, context: Context, wanted: dict[TopicPartition, Row]) -> dict[TopicPartition, int]:
-    """Commit the offsets; returns the error codes of the partitions for which that failed."""
-    body = request.body
-    offsets = {
-        place: OffsetAndMetadata(row["committedOffset"], row["committedMetadata"] or "", row["committedLeaderEpoch"])
-        for place, row in wanted.items()
-    }
-    ids = {place.topic: context.catalog.named(place.topic).topic_id for place in wanted}
+        return refused(request, "name", error.code)
     committer = Committer(body["memberId"], body["groupInstanceId"], body["generationId"], request.version)
     by = Identity(body["producerId"], body["producerEpoch"])
     origin = Origin(producer_id=by.producer_id, producer_epoch=by.epoch, base_sequence=0, is_transactional=True)
-    try:
+
+    def commit(offsets: NewOffsets, ids: TopicIds) -> set[TopicPartition]:
         _enlist(request, context, by)
-        commit = context.groups.offsets.commit_transactional
-        refused = commit(body["groupId"], offsets, ids, origin, committer)
-    except OctavoError as error:
-        return dict.fromkeys(wanted, failure_code(error))
-    return dict.fromkeys(refused, ErrorCode.OFFSET_METADATA_TOO_LARGE)
+        return context.groups.offsets.commit_transactional(body["groupId"], offsets, ids, origin, committer)
+
+    return committed(request, context, "name", commit)
 
 
 def _enlist(request: Request, context: Context, by: Identity) -> None:
@@ -66,8 +49,3 @@ def _enlist(request: Request, context: Context, by: Identity) -> None:
     write = TransactionalWrite(request.body["transactionalId"], by, {place: (log, 0)}, abilities)
     for error in refused_partitions(context, write).values():
         raise error
-
-
-def _refused(topic: Row, code: int) -> Row:
-    rows = [{"partitionIndex": row["partitionIndex"], "errorCode": code} for row in topic["partitions"]]
-    return {"name": topic["name"], "partitions": rows}
