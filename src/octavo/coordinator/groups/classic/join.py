@@ -17,7 +17,7 @@ from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 UNKNOWN_MEMBER = ""
-_MEMBER_ID_FROM_VERSION = 4  # from this version on, a member has to come back with the id it was given
+MEMBER_ID_FROM_VERSION = 4  # from this version on, a member has to come back with the id it was given
 _SKIP_FROM_VERSION = 9
 _NEW_MEMBER_TIMEOUT_MS = 5 * 60_000  # how long a new member may wait for its first rebalance
 
@@ -114,7 +114,7 @@ def _join_new(change: ClassicTransition, request: JoinRequest) -> None:
     known = change.group.static_member_id(instance_id)
     if known is not None:
         _replace(change, request, known, member_id)
-    elif instance_id is None and caller.version >= _MEMBER_ID_FROM_VERSION:
+    elif instance_id is None and caller.version >= MEMBER_ID_FROM_VERSION:
         change.change(pending=change.group.pending | {member_id})
         change.set_timer(member_timer(member_id), body["sessionTimeoutMs"])
         change.reply(request.token, refused(ErrorCode.MEMBER_ID_REQUIRED, member_id))

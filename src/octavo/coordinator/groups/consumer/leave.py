@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from octavo.coordinator.effects import Effect
 from octavo.coordinator.errors import RequestError
+from octavo.coordinator.groups.classic.sessions import left
 from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.group import AWAY, ConsumerGroup, ConsumerOutcome, Member, MemberState
 from octavo.coordinator.groups.consumer.request import Heartbeat
@@ -43,16 +44,15 @@ def leave_members(group: ConsumerGroup, rows: list[Row], token: Hashable, view: 
     change, answers, leaving = Transition(group, view), [], dict[str, Member]()
     for row in rows:
         member_id, instance_id = row["memberId"], row["groupInstanceId"]
-        answer = {"memberId": member_id, "groupInstanceId": instance_id, "errorCode": ErrorCode.NONE}
         try:
             if instance_id is None:
                 member = group.member(member_id)
             else:
                 member = group.static_member(instance_id, member_id or group.static_members.get(instance_id, ""))
             leaving[member.member_id] = member
+            answers.append(left(row, ErrorCode.NONE))
         except RequestError as error:
-            answer["errorCode"] = error.code
-        answers.append(answer)
+            answers.append(left(row, error.code))
     if leaving:
         remove(change, *leaving.values())
     change.reply(token, {"members": answers})

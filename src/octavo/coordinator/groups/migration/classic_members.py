@@ -12,7 +12,7 @@ from typing import Any
 
 from octavo.coordinator.effects import Reply
 from octavo.coordinator.errors import RequestError
-from octavo.coordinator.groups.classic.join import UNKNOWN_MEMBER, JoinRequest, refused
+from octavo.coordinator.groups.classic.join import MEMBER_ID_FROM_VERSION, UNKNOWN_MEMBER, JoinRequest, refused
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutcome, Member, MemberState
 from octavo.coordinator.groups.consumer.heartbeat import check_size, joining_static_member, new_id, update_epoch
 from octavo.coordinator.groups.consumer.reconcile import Owned, reconcile
@@ -28,8 +28,6 @@ from octavo.format.messages.consumer_protocol import (
 )
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
-
-_MEMBER_ID_FROM_VERSION = 4  # from this version on, a member has to come back with the id it was given
 
 
 def join(group: ConsumerGroup, request: JoinRequest, view: View) -> ConsumerOutcome:
@@ -47,7 +45,7 @@ def _join(group: ConsumerGroup, request: JoinRequest, view: View) -> ConsumerOut
     instance_id = body["groupInstanceId"]
     check_size(group, member_id, view)
     _check_protocols(group, member_id, request)
-    if is_unknown and instance_id is None and caller.version >= _MEMBER_ID_FROM_VERSION:
+    if is_unknown and instance_id is None and caller.version >= MEMBER_ID_FROM_VERSION:
         return ConsumerOutcome(group, [Reply(request.token, refused(ErrorCode.MEMBER_ID_REQUIRED, member_id))])
     change = Transition(group, view)
     if instance_id is None:
