@@ -1,4 +1,4 @@
-"""Numbers that do not fit a header field are refused with the documented error, wherever they come from."""
+"""Numbers that do not fit a header field: refused with the documented error when written, wrapped when computed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from octavo.errors import EncodingError
 from octavo.format.batches.batch import Origin, build_batch
+from octavo.format.batches.batch_row import batch_row
 from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message, encode_message_set
@@ -44,3 +45,8 @@ def test_a_number_beyond_its_field(encode: Callable[[], bytes]) -> None:
 def test_the_error_names_the_field() -> None:
     with pytest.raises(EncodingError, match="producer_epoch 32768 does not fit into 16 bits"):
         build_batch(RECORDS, origin=LARGE_EPOCH)
+
+
+def test_a_damaged_last_offset_wraps_as_in_java() -> None:
+    header = BatchHeader(base_offset=LARGE - 1, last_offset_delta=2)
+    assert header.last_offset == batch_row(header.to_table(), 0).last_offset == 1 - LARGE

@@ -10,6 +10,7 @@ import numpy as np
 from octavo.errors import EncodingError
 from octavo.format.record import TimestampType
 from octavo.kernels import layout
+from octavo.kernels.integers import signed64
 from octavo.kernels.layout import BATCH, Flaw
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class BatchHeader:
 
     @property
     def last_offset(self) -> int:
-        return self.base_offset + self.last_offset_delta
+        return signed64(self.base_offset + self.last_offset_delta)  # that of a damaged header wraps, as in Java
 
     @property
     def codec_id(self) -> int:
