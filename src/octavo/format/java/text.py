@@ -69,8 +69,12 @@ def shortened(text: str) -> str:
 
 
 def double_text(value: float) -> str:
-    """A double as Java's Double.toString shows it: with an exponent below 0.001 and from 10,000,000 on."""
-    if value == 0 or not isfinite(value) or 1e-3 <= abs(value) < 1e7:
-        return str(value)
-    mantissa, _, exponent = f"{Decimal(repr(value)).normalize():E}".partition("E")
+    """A double as Java (19 or later) shows it: shortest digits, with an exponent below 0.001 and from 10,000,000 on."""
+    if not isfinite(value):
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[repr(value)]
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    short = f"{value:.1e}"  # Java's shortest form has two digits: the smallest double is 4.9E-324, not 5E-324
+    exact = Decimal(short if float(short) == value else repr(value))
+    mantissa, _, exponent = f"{exact.normalize():E}".partition("E")
     return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"

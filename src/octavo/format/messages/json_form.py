@@ -11,11 +11,11 @@ import base64
 import math
 import re
 from collections.abc import Callable
-from decimal import Decimal
 from functools import cache
 from typing import Any
 
 from octavo.errors import EncodingError
+from octavo.format.java.text import double_text
 from octavo.format.kafka_uuid import to_text
 from octavo.format.messages.defaults import default_test
 from octavo.format.messages.schema import BYTES, RECORDS, UUID, Array, Field, MessageSchema, Row, Struct, Type
@@ -46,27 +46,9 @@ def json_text(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return java_double(value) if isinstance(value, float) else str(value)
-
-
-def java_double(value: float) -> str:
-    """A double as Java (19 or later) prints it: shortest digits, with an exponent below 0.001 and from ten million
-    up."""
-    if not math.isfinite(value):
-        return {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}[repr(value)]
-    # Java's shortest form has two digits: the smallest double is 4.9E-324, not 5E-324.
-    short = f"{value:.1e}"
-    sign, digits, exponent = Decimal(short if float(short) == value else repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    text = "".join(map(str, digits))
-    point = len(text) + exponent  # the number of digits before the point
-    if -3 < point <= 7:
-        text = text.rjust(len(text) + 1 - point, "0") if point < 1 else text.ljust(point, "0")
-        point = max(point, 1)
-        shown = f"{text[:point]}.{text[point:] or 0}"
-    else:
-        shown = f"{text[0]}.{text[1:] or 0}E{point - 1}"
-    return "-" + shown if sign else shown
+    if isinstance(value, float):
+        return double_text(value) if math.isfinite(value) else _quoted(double_text(value))
+    return str(value)
 
 
 @cache
