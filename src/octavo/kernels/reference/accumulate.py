@@ -11,7 +11,8 @@ from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.integers import INT32_MAX, signed64
 from octavo.kernels.layout import Refused
-from octavo.kernels.reference.columns import check_columns, value_at
+from octavo.kernels.reference.columns import check_columns
+from octavo.kernels.reference.encode import fields_of, sized
 from octavo.kernels.reference.varint import write_varint, write_varlong
 
 COMPRESSION_RATE_ESTIMATION_FACTOR = np.float32(1.05)
@@ -35,7 +36,7 @@ def append_record(
     An open batch is a zeroed bytearray whose header (size, count, timestamps) is kept up to date; its magic is 0 until
     the producer closes it. `headers` is encoded, including its count.
     """
-    fields = _sized(key) + _sized(value) + headers
+    fields = sized(key) + sized(value) + headers
     if layout.BATCH_OVERHEAD + layout.MAX_RECORD_OVERHEAD + len(fields) > max_bytes:
         return Refused.TOO_LARGE
     if len(batch) < layout.BATCH_OVERHEAD:
@@ -90,7 +91,7 @@ def _cut_one(columns: RecordColumns, row: int, end: int, batch: np.void, batch_s
     timestamps = columns.timestamp
     base_timestamp = int(timestamps[row])
     while row < end and row - first < INT32_MAX:
-        fields = _fields(columns, row)
+        fields = fields_of(columns, row)
         size = len(_record(signed64(int(timestamps[row]) - base_timestamp), row - first, fields))
         if row == first:
             limit = max(batch_size, layout.BATCH_OVERHEAD + layout.MAX_RECORD_OVERHEAD + len(fields))
@@ -117,18 +118,3 @@ def _estimated_size(record_bytes: int, ratio: float) -> int:
 def _record(delta_ms: int, place: int, fields: bytes) -> bytes:
     body = b"".join((b"\0", write_varlong(delta_ms), write_varint(place), fields))
     return write_varint(len(body)) + body
-
-
-def _fields(columns: RecordColumns, row: int) -> bytes:
-    """Key, value and headers, each after its length."""
-    first, last = 0, 0
-    if columns.header_offsets is not None:
-        first, last = int(columns.header_offsets[row]), int(columns.header_offsets[row + 1])
-    parts = [_sized(value_at(columns.key, row)), _sized(value_at(columns.value, row)), write_varint(last - first)]
-    for header in range(first, last):
-        parts += [_sized(value_at(columns.header_key, header)), _sized(value_at(columns.header_value, header))]
-    return b"".join(parts)
-
-
-def _sized(value: bytes | memoryview | None) -> bytes:
-    return write_varint(-1) if value is None else write_varint(len(value)) + value

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,7 +30,7 @@ def encode_records(
         if delta not in _INT32:
             return Code.DELTA_OUT_OF_RANGE, at
         delta_ms = signed64(int(columns.timestamp[row]) - base_timestamp)
-        body = b"".join((b"\0", write_varlong(delta_ms), write_varint(delta), *_fields(columns, row)))
+        body = b"".join((b"\0", write_varlong(delta_ms), write_varint(delta), fields_of(columns, row)))
         if len(body) > layout.MAX_FILE_BYTES or len(body) + 5 > len(view) - position:
             return Code.FULL, at
         record = write_varint(len(body)) + body
@@ -80,18 +78,16 @@ def _write_header(view: memoryview, at: int, batch: np.void) -> None:
     layout.BATCH_HEADER.pack_into(view, at, *start, 2, 0, *fields)
 
 
-def _fields(columns: RecordColumns, row: int) -> Iterator[bytes | memoryview]:
+def fields_of(columns: RecordColumns, row: int) -> bytes:
     """Key, value and headers, each after its length."""
-    yield from _sized(value_at(columns.key, row))
-    yield from _sized(value_at(columns.value, row))
     first, last = 0, 0
     if columns.header_offsets is not None:
         first, last = int(columns.header_offsets[row]), int(columns.header_offsets[row + 1])
-    yield write_varint(last - first)
+    parts = [sized(value_at(columns.key, row)), sized(value_at(columns.value, row)), write_varint(last - first)]
     for header in range(first, last):
-        yield from _sized(value_at(columns.header_key, header))
-        yield from _sized(value_at(columns.header_value, header))
+        parts += [sized(value_at(columns.header_key, header)), sized(value_at(columns.header_value, header))]
+    return b"".join(parts)
 
 
-def _sized(value: memoryview | None) -> tuple[bytes | memoryview, ...]:
-    return (write_varint(-1),) if value is None else (write_varint(len(value)), value)
+def sized(value: bytes | memoryview | None) -> bytes:
+    return write_varint(-1) if value is None else write_varint(len(value)) + value
