@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.errors import KafkaStorageError, LogDirError, OctavoError
@@ -28,6 +28,7 @@ from octavo.storage.recovery.recover import OnLoss, no_loss
 from octavo.storage.staging.commit import Commits, finish
 from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.topics.broker_configs import BrokerConfigs
+from octavo.system.closing import Closing
 from octavo.system.forks import on_fork
 from octavo.system.scheduler import EndScheduler, ThreadScheduler
 
@@ -37,7 +38,7 @@ RECOVERY_LOG = "octavo.recovery"
 _log = logging.getLogger(__name__)
 
 
-class LogManager:
+class LogManager(Closing):
     """One or several log directories, locked, recovered and loaded. Thread-safe; close it, or use it with `with`.
 
     `configs` are broker configs: they override those in the directory's metadata, and give topics their defaults.
@@ -128,12 +129,6 @@ class LogManager:
                 _log.warning("%s: no such directory; it will be created with the first topic", root.path)
         for loss in self.recovery:
             logging.getLogger(RECOVERY_LOG).warning("%s", loss)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _start_threads(self, config: BrokerConfig) -> None:
         """Start the threads that the cleaner needs, in addition to those for short work."""

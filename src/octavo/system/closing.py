@@ -9,6 +9,8 @@ from typing import Self
 class Closing(ABC):
     """Closed at the end of a `with` statement."""
 
+    __slots__ = ()
+
     @abstractmethod
     def close(self) -> None: ...
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Self
 
 from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError
 from octavo.format.names import TopicPartition, as_topic_partition
 from octavo.scanner.following.collect import Collector
 from octavo.scanner.following.followed import Followed
 from octavo.scanner.reading.records import ConsumerRecord
+from octavo.system.closing import Closing
 from octavo.system.held_records import write_held
 from octavo.system.shown import some
 
@@ -24,7 +24,7 @@ Partition = TopicPartition | tuple[str, int]
 _LOOK_SECONDS = 0.05
 
 
-class ScanConsumer:
+class ScanConsumer(Closing):
     """Reads the partitions of a scan, each from its position on. Not thread-safe: use one per thread.
 
     Partitions that are created later are not read. With a group, it starts where the group has committed; it never
@@ -53,12 +53,6 @@ class ScanConsumer:
 
     def __repr__(self) -> str:
         return f"<ScanConsumer {'closed' if self.is_closed else some(self._partitions) or 'of nothing'}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def assignment(self) -> set[TopicPartition]:
         """The partitions that are read."""

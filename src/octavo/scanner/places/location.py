@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
 
 from octavo.errors import ScanError
+from octavo.system.closing import Closing
 from octavo.system.regular_file import open_regular, skip_hole
 from octavo.system.urls import local_path, whole_url
 
@@ -130,7 +131,7 @@ def read_fully(file: ReadableFile, buffer: memoryview, position: int) -> int:
     return filled
 
 
-class LocalReadableFile:
+class LocalReadableFile(Closing):
     """A local file, read with preadv. It is not mapped, because a truncation would then crash the reader."""
 
     __slots__ = ("_descriptor", "_path")
@@ -156,12 +157,6 @@ class LocalReadableFile:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __del__(self) -> None:
         self.close()

@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import fs
 
 from octavo.errors import ScanError
 from octavo.scanner.places.location import Entry, Location
+from octavo.system.closing import Closing
 from octavo.system.os_errors import placed
 from octavo.system.urls import shown_url, without_secrets
 
@@ -39,7 +40,7 @@ def _at(shown: str) -> Iterator[None]:
         raise OSError(error.errno, problem, error.filename) from None
 
 
-class RemoteFile:
+class RemoteFile(Closing):
     """An open file of a pyarrow file system. Its size is that at the time it was opened."""
 
     __slots__ = ("_file", "_shown")
@@ -64,12 +65,6 @@ class RemoteFile:
 
     def close(self) -> None:
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 @dataclass(frozen=True, slots=True)
