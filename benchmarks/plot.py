@@ -22,6 +22,8 @@ JOBS = {
     "send(), 1 MB batches": ("Send record by record", "confluent-kafka"),
     "compaction whole": ("Compact a log", "Kafka's log cleaner"),
     "recovery of a segment, d1": ("Recover a segment after a crash", "a broker's recovery thread"),
+    "produce 16 KB, 4 x 5, CPU": ("Broker: produce requests of 16 KB", "Kafka 4.3.1"),
+    "fetch 1 MB, 2 x 2, CPU": ("Broker: fetch requests of 1 MB", "Kafka 4.3.1"),
     "read d1, 7 columns": ("Spark: read a topic", "Spark's Kafka source"),
     "stream d1, availableNow": ("Spark: stream a topic", "Spark's Kafka source"),
     "sink, 116 B rows": ("Spark: write a topic", "Spark's Kafka sink"),
