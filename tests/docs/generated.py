@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +19,7 @@ import click
 import octavo
 import octavo.spark
 import octavo.testing
+from octavo.broker.handlers import HANDLERS
 from octavo.cli.command_table import COMMANDS
 from octavo.cli.examples import EXAMPLES
 from octavo.cli.group import octavo as octavo_group
@@ -107,6 +109,13 @@ def overview() -> str:
     return table(("command", "does"), *commands, *everywhere)
 
 
+def unlike_kafka(key: int) -> str:
+    """What the docstring of an API's file says about differences from Kafka."""
+    doc = sys.modules[HANDLERS[key].__module__].__doc__ or ""
+    said = re.search(r"^Unlike Kafka: (.*?)(?=\n\n|\Z)", doc.strip(), re.MULTILINE | re.DOTALL)
+    return said[1].replace("\n", " ") if said else ""
+
+
 def parts() -> dict[str, str]:
     return {
         "topic configs": configs(TOPIC_CONFIGS, with_synonyms=True),
@@ -117,8 +126,8 @@ def parts() -> dict[str, str]:
         "sink options": spark_options(SINK_OPTIONS),
         "source options": spark_options(SOURCE_OPTIONS),
         "apis": table(
-            ("key", "API", "versions"),
-            *((str(key), api.name, str(api.versions)) for key, api in sorted(APIS.items())),
+            ("key", "API", "versions", "unlike Kafka"),
+            *((str(key), api.name, str(api.versions), unlike_kafka(key)) for key, api in sorted(APIS.items())),
         ),
         "python api": api_reference(octavo),
         "spark api": api_reference(octavo.spark),

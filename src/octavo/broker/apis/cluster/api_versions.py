@@ -1,4 +1,8 @@
-"""ApiVersions: lists the APIs and their versions, and the features of the cluster."""
+"""ApiVersions: lists the APIs and their versions, and the features of the cluster.
+
+Unlike Kafka: what this broker does not have is not listed: the APIs for share groups, streams groups, delegation
+tokens and other nodes, and the features that go with them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DescribeQuorum: this node is the only voter and the leader. It has no metadata log, so its offsets are 0."""
+"""DescribeQuorum: names this node as the only voter and the leader.
+
+Unlike Kafka: all offsets are 0, since there is no metadata log.
+"""
 
 from __future__ import annotations
 

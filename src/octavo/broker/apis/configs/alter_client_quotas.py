@@ -1,4 +1,8 @@
-"""AlterClientQuotas: sets and removes the quotas of entities."""
+"""AlterClientQuotas: sets and removes the quotas of entities.
+
+Unlike Kafka: controller_mutation_rate and connection_creation_rate are stored, but not enforced: they protect a
+controller and a network that this broker does not have.
+"""
 
 from __future__ import annotations
 

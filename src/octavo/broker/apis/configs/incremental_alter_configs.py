@@ -1,4 +1,7 @@
-"""IncrementalAlterConfigs: sets, resets or extends individual configs of topics, groups and brokers."""
+"""IncrementalAlterConfigs: sets, resets or extends individual configs of topics, groups and brokers.
+
+Unlike Kafka: as AlterConfigs.
+"""
 
 from __future__ import annotations
 

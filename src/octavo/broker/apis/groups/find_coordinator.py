@@ -1,4 +1,8 @@
-"""FindCoordinator: this broker coordinates all groups and transactions."""
+"""FindCoordinator: this broker coordinates all groups and transactions.
+
+Unlike Kafka: the internal topic is created before the answer, which names the coordinator at once, so that no client
+has to ask again. Share groups are not supported (INVALID_REQUEST).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""SaslHandshake: lets a client choose how to log in."""
+"""SaslHandshake: lets a client choose how to log in.
+
+Unlike Kafka: the mechanisms are PLAIN and SCRAM; GSSAPI, OAUTHBEARER and delegation tokens need services that a
+single node does not have.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Metadata: lists the broker, and the topics with their partitions; creates a topic when a client first asks for it."""
+"""Metadata: lists the broker, and the topics with their partitions; creates a topic when a client first asks for it.
+
+Unlike Kafka: a topic that the request creates is in the answer at once, since no controller has to be waited for.
+Internal topics are not created: FindCoordinator does that.
+"""
 
 from __future__ import annotations
 

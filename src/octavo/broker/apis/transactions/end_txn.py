@@ -1,4 +1,7 @@
-"""EndTxn: decides how a transaction ends. The markers are written after the answer."""
+"""EndTxn: decides how a transaction ends. The markers are written after the answer.
+
+Unlike Kafka: the next request of the producer waits for the markers, so that it never gets CONCURRENT_TRANSACTIONS.
+"""
 
 from __future__ import annotations
 
