@@ -156,25 +156,19 @@ class ConsumerGroup:
         found = self.regexes.get(member.regex) if member.regex else None
         return member.topics if found is None else member.topics | found.topics
 
-    def member(self, member_id: str) -> Member:
-        found = self.members.get(member_id)
-        if found is None:
-            raise RequestError(
-                ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}."
-            )
-        return found
-
-    def static_member(self, instance_id: str, member_id: str) -> Member:
-        """The member with this instance id; raises if there is none, or if it has another member id."""
-        if instance_id not in self.static_members:
-            raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-        known = self.static_members[instance_id]
-        if known != member_id:
-            raise RequestError(
-                ErrorCode.FENCED_INSTANCE_ID,
-                f"Static member {member_id} with instance id {instance_id} was fenced by member {known}.",
-            )
-        return self.members[known]
+    def member(self, member_id: str, instance_id: str | None = None) -> Member:
+        """The member with this id; raises if there is none, or if another member has the instance id."""
+        if instance_id is not None:
+            known = self.static_members.get(instance_id)
+            if known is None:
+                raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+            if known != member_id:
+                problem = f"Static member {member_id} with instance id {instance_id} was fenced by member {known}."
+                raise RequestError(ErrorCode.FENCED_INSTANCE_ID, problem)
+        if member_id not in self.members:
+            problem = f"Member {member_id} is not a member of group {self.group_id}."
+            raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, problem)
+        return self.members[member_id]
 
     def preferred_assignor(self, default: str) -> str:
         """The assignor that most members prefer."""

@@ -81,16 +81,13 @@ def new_id() -> str:
 def _member(change: Transition, request: Heartbeat, member_id: str) -> Member:
     """The member that sends the request, as it was before; a new one if it joins."""
     group, instance_id = change.group, request.body["instanceId"]
-    if instance_id is None:
-        if request.epoch == 0:
-            return group.members.get(member_id) or Member(member_id=member_id)
-        member = group.member(member_id)
-    elif request.epoch == 0:
+    if request.epoch:
+        member = group.member(member_id, instance_id)
+        _check_epoch(member, request)
+        return member
+    if instance_id is not None:
         return joining_static_member(change, instance_id, member_id)
-    else:
-        member = group.static_member(instance_id, member_id)
-    _check_epoch(member, request)
-    return member
+    return group.members.get(member_id) or Member(member_id=member_id)
 
 
 def joining_static_member(change: Transition, instance_id: str, member_id: str, *, is_classic: bool = False) -> Member:

@@ -22,10 +22,7 @@ def leave(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Consum
     if group is None:
         raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {body['groupId']} not found.")
     change, instance_id = Transition(group, view), body["instanceId"]
-    if instance_id is None:
-        member = group.member(body["memberId"])
-    else:
-        member = group.static_member(instance_id, body["memberId"])
+    member = group.member(body["memberId"], instance_id)
     if member.is_local is not request.is_local:
         raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member id {member.member_id} belongs to another client.")
     if instance_id is not None and request.epoch == AWAY:
@@ -45,10 +42,7 @@ def leave_members(group: ConsumerGroup, rows: list[Row], token: Hashable, view: 
     for row in rows:
         member_id, instance_id = row["memberId"], row["groupInstanceId"]
         try:
-            if instance_id is None:
-                member = group.member(member_id)
-            else:
-                member = group.static_member(instance_id, member_id or group.static_members.get(instance_id, ""))
+            member = group.member(member_id or group.static_members.get(instance_id, ""), instance_id)
             leaving[member.member_id] = member
             answers.append(left(row, ErrorCode.NONE))
         except RequestError as error:

@@ -53,7 +53,7 @@ def _join(group: ConsumerGroup, request: JoinRequest, view: View) -> ConsumerOut
     elif is_unknown:
         known = joining_static_member(change, instance_id, member_id, is_classic=True)
     else:
-        known = group.static_member(instance_id, member_id)
+        known = group.member(member_id, instance_id)
     subscription = _subscription(request)
     member = replace(
         known,
@@ -181,11 +181,7 @@ def _owned(subscription: Row, topics: Topics) -> frozenset[TopicIdPartition]:
 
 def _member(group: ConsumerGroup, body: Row) -> Member:
     """The classic member that sends a request in its current epoch."""
-    instance_id = body["groupInstanceId"]
-    if instance_id is None:
-        member = group.member(body["memberId"])
-    else:
-        member = group.static_member(instance_id, body["memberId"])
+    member = group.member(body["memberId"], body["groupInstanceId"])
     if member.classic is None:
         raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID)
     if body["generationId"] != member.member_epoch:
