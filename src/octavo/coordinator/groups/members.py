@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from octavo.coordinator.effects import Moment, Reply
 from octavo.coordinator.groups.classic import sessions, sync
 from octavo.coordinator.groups.classic.group import ClassicGroup
 from octavo.coordinator.groups.classic.join import Caller, JoinRequest, join, refused
 from octavo.coordinator.groups.consumer.group import ConsumerGroup
 from octavo.coordinator.groups.consumer.leave import leave_members
+from octavo.coordinator.groups.consumer.transition import View
 from octavo.coordinator.groups.driver import GroupDriver, Machine, OnAnswer
 from octavo.coordinator.groups.kinds import Group, GroupOutcome, is_empty, removal
 from octavo.coordinator.groups.migration import classic_members
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
+
+_Classic = Callable[[ClassicGroup, Row, OnAnswer, Moment], GroupOutcome]
+_Consumer = Callable[[ConsumerGroup, Row, OnAnswer, View], GroupOutcome]
 
 
 class ClassicMembers:
@@ -40,27 +46,11 @@ class ClassicMembers:
 
     def sync(self, body: Row, answer: OnAnswer) -> None:
         """A SyncGroup request."""
-
-        def machine(group: Group | None, now: Moment) -> GroupOutcome:
-            if isinstance(group, ClassicGroup):
-                return sync.sync(group, body, answer, now)
-            if group is not None:
-                return classic_members.sync(group, body, answer, self._driver.view(group.group_id, now))
-            return _unknown(answer)
-
-        self._run(body["groupId"], machine, answer)
+        self._ask(body, answer, sync.sync, classic_members.sync)
 
     def heartbeat(self, body: Row, answer: OnAnswer) -> None:
         """A Heartbeat request."""
-
-        def machine(group: Group | None, now: Moment) -> GroupOutcome:
-            if isinstance(group, ClassicGroup):
-                return sessions.heartbeat(group, body, answer, now)
-            if group is not None:
-                return classic_members.heartbeat(group, body, answer, self._driver.view(group.group_id, now))
-            return _unknown(answer)
-
-        self._run(body["groupId"], machine, answer)
+        self._ask(body, answer, sessions.heartbeat, classic_members.heartbeat)
 
     def leave(self, group_id: str, members: list[Row], answer: OnAnswer) -> None:
         """A LeaveGroup request."""
@@ -75,12 +65,20 @@ class ClassicMembers:
 
         self._run(group_id, machine, answer)
 
+    def _ask(self, body: Row, answer: OnAnswer, classic: _Classic, consumer: _Consumer) -> None:
+        """Let the function for the group's kind answer a member's request."""
+
+        def machine(group: Group | None, now: Moment) -> GroupOutcome:
+            if isinstance(group, ClassicGroup):
+                return classic(group, body, answer, now)
+            if group is not None:
+                return consumer(group, body, answer, self._driver.view(group.group_id, now))
+            return None, [Reply(answer, {"errorCode": ErrorCode.UNKNOWN_MEMBER_ID})]
+
+        self._run(body["groupId"], machine, answer)
+
     def _run(self, group_id: str, machine: Machine, answer: OnAnswer) -> None:
         if group_id:
             self._driver.run(group_id, machine, answer)
         else:
             answer({"errorCode": ErrorCode.INVALID_GROUP_ID})
-
-
-def _unknown(answer: OnAnswer) -> GroupOutcome:
-    return None, [Reply(answer, {"errorCode": ErrorCode.UNKNOWN_MEMBER_ID})]
