@@ -57,6 +57,13 @@ class InternalTopic:
         count = self.count
         return TopicPartition(self.topic, coordinator_partition(group_or_id, count)) if count else None
 
+    def place_of(self, group_or_id: str) -> TopicPartition:
+        """The partition that holds a group or a transactional id; creates the topic if necessary."""
+        self.create()
+        place = self.partition_of(group_or_id)
+        assert place is not None, "the topic was created"
+        return place
+
     def log(self, partition: TopicPartition) -> PartitionLog:
         """A partition's log; raises if the directories hold only other partitions of the topic."""
         log = self._log_manager.logs.get(partition)

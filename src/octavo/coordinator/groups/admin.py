@@ -39,7 +39,7 @@ class GroupAdmin:
     def list(self) -> list[Row]:
         """All groups, as ListGroups shows them."""
         found: list[Row] = []
-        for place in self._store.places():
+        for place in self._store.topic.partitions():
             with self._store.using_place(place) as partition:
                 found += map(listed, partition.groups.values())
         return found
@@ -73,7 +73,7 @@ class GroupAdmin:
 
     def topic_deleted(self, topic: str) -> None:
         """Delete what all groups have committed for a topic."""
-        for place in self._store.places():
+        for place in self._store.topic.partitions():
             with self._store.using_place(place) as partition:
                 committed = list(partition.offsets.of_topic(topic))
                 if committed:
@@ -83,7 +83,7 @@ class GroupAdmin:
 
     def expire_offsets(self) -> None:
         """Delete offsets after offsets.retention.minutes, and groups that have neither offsets nor members left."""
-        for place in self._store.places():
+        for place in self._store.topic.partitions():
             try:
                 with self._store.using_place(place) as partition:
                     for group_id in list(partition.groups):

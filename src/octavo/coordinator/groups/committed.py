@@ -42,7 +42,7 @@ class CommittedOffsets:
 
     def partition_of(self, group_id: str) -> TopicPartition:
         """The partition of `__consumer_offsets` that holds a group's offsets; creates the topic if necessary."""
-        return self._store.place_of(group_id)
+        return self._store.topic.place_of(group_id)
 
     def check_metadata(self, offsets: NewOffsets) -> None:
         """Raise if the metadata of any offset is too long, for callers that want to commit all of them or none."""

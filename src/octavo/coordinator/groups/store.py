@@ -26,7 +26,7 @@ from octavo.format.record import Record
 from octavo.storage.append_origin import AppendOrigin
 from octavo.system.clock import Clock
 
-_NO_PRODUCER = Origin(base_sequence=0)
+NO_PRODUCER = Origin(base_sequence=0)
 _OFFSET_VERSION, _EXPIRING_OFFSET_VERSION = 4, 1  # only version 1 says when an offset expires
 _GROUP_VERSION = 3
 
@@ -35,7 +35,7 @@ class GroupStore:
     """Thread-safe. `on_load` is called with each partition once it has been read, under the lock."""
 
     def __init__(self, topic: InternalTopic, clock: Clock, codec: Codec = Codec.NONE) -> None:
-        self._topic = topic
+        self.topic = topic
         self._clock = clock
         self._codec = codec
         self._partitions: dict[TopicPartition, GroupPartition] = {}
@@ -43,17 +43,10 @@ class GroupStore:
         self.lock = threading.RLock()
         self.on_load: Callable[[GroupPartition], None] = lambda partition: None
 
-    def place_of(self, group_id: str) -> TopicPartition:
-        """The partition that holds a group; creates the topic if necessary."""
-        self._topic.create()
-        place = self._topic.partition_of(group_id)
-        assert place is not None, "the topic was created"
-        return place
-
     @contextmanager
     def using(self, group_id: str, *, create: bool = False) -> Iterator[GroupPartition]:
         """The partition that holds a group, locked; one without a log if there is no topic and none is created."""
-        place = self.place_of(group_id) if create else self._topic.partition_of(group_id)
+        place = self.topic.place_of(group_id) if create else self.topic.partition_of(group_id)
         with self.using_place(place) as partition:
             yield partition
 
@@ -67,7 +60,7 @@ class GroupStore:
             with self.lock:
                 yield self._nowhere
             return
-        unread, log = None, self._topic.log(place)
+        unread, log = None, self.topic.log(place)
         if place not in self._partitions or self._partitions[place].log is not log:
             unread = GroupPartition(place, log)
             unread.catch_up()
@@ -86,14 +79,10 @@ class GroupStore:
 
     def _settle(self, place: TopicPartition, partition: GroupPartition) -> None:
         """Move the groups here that were formed while there was no topic."""
-        for group_id in [known for known in self._nowhere.groups if self._topic.partition_of(known) == place]:
+        for group_id in [known for known in self._nowhere.groups if self.topic.partition_of(known) == place]:
             partition.adopt(group_id, self._nowhere.groups.pop(group_id))
 
-    def places(self) -> list[TopicPartition]:
-        """The partitions in these log directories."""
-        return self._topic.partitions()
-
-    def append(self, partition: GroupPartition, writes: Sequence[Write], origin: Origin = _NO_PRODUCER) -> int:
+    def append(self, partition: GroupPartition, writes: Sequence[Write], origin: Origin = NO_PRODUCER) -> int:
         """Write records as one batch; returns the offset of the first one."""
         log, now_ms = partition.log, self._clock.time_ms()
         assert log is not None, "only an existing partition is written to"

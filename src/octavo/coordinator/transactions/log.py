@@ -33,33 +33,17 @@ class TransactionLog:
     """Writes and reads the states. Not thread-safe: the coordinator's lock guards it."""
 
     def __init__(self, topic: InternalTopic, clock: Clock) -> None:
-        self._topic = topic
+        self.topic = topic
         self._clock = clock
-
-    @property
-    def has_topic(self) -> bool:
-        return bool(self._topic.count)
-
-    def partitions(self) -> list[TopicPartition]:
-        """The partitions of the topic that are in these log directories."""
-        return self._topic.partitions()
-
-    def partition_of(self, transactional_id: str) -> TopicPartition | None:
-        """The partition that holds an id; None while there is no topic."""
-        return self._topic.partition_of(transactional_id)
 
     def load(self, partition: TopicPartition) -> dict[str, TransactionMetadata]:
         """The last state of each id that a partition holds."""
-        return last_states(fetch_all(partition, self._topic.log(partition), FetchOptions()))
+        return last_states(fetch_all(partition, self.topic.log(partition), FetchOptions()))
 
     def coordinator_epoch(self, transactional_id: str) -> int:
         """The epoch that markers carry: the leader epoch of the id's partition."""
-        partition = self._topic.partition_of(transactional_id)
-        return 0 if partition is None else self._topic.log(partition).leader_epoch
-
-    def create(self) -> None:
-        """Create the topic, unless it exists."""
-        self._topic.create()
+        partition = self.topic.partition_of(transactional_id)
+        return 0 if partition is None else self.topic.log(partition).leader_epoch
 
     def append(self, metadata: TransactionMetadata) -> None:
         """Write a state."""
@@ -71,10 +55,7 @@ class TransactionLog:
         self._append(transactional_id, None)
 
     def _append(self, transactional_id: str, value: bytes | None) -> None:
-        self.create()
-        partition = self._topic.partition_of(transactional_id)
-        assert partition is not None, "the topic was created"
-        log = self._topic.log(partition)
+        log = self.topic.log(self.topic.place_of(transactional_id))
         key = encode_key(TRANSACTION_LOG, {"transactionalId": transactional_id})
         record = Record(0, self._clock.time_ms(), key, value)
         batch = bytearray(build_batch([record], origin=Origin(base_sequence=0)))

@@ -30,7 +30,7 @@ class TransactionStates:
         self.markers = Markers(log_manager)
         self._ids = ids
         self._known: dict[str, TransactionMetadata] = {}
-        self._unread = set(log.partitions())
+        self._unread = set(log.topic.partitions())
         self.lock = threading.RLock()
 
     @property
@@ -39,11 +39,11 @@ class TransactionStates:
 
     @property
     def has_log(self) -> bool:
-        return self._log.has_topic
+        return bool(self._log.topic.count)
 
     def create_log(self) -> None:
         """Create `__transaction_state`, unless it exists."""
-        self._log.create()
+        self._log.topic.create()
 
     def all(self) -> list[TransactionMetadata]:
         return list(self._known.values())
@@ -52,7 +52,7 @@ class TransactionStates:
         """The state of an id; None if there is none. Raises if its partition of the log cannot be read."""
         known = self._known.get(transactional_id)
         if known is None and self._unread:
-            partition = self._log.partition_of(transactional_id)
+            partition = self._log.topic.partition_of(transactional_id)
             if partition in self._unread:
                 self._read(partition, self.markers.open_producers())
                 known = self._known.get(transactional_id)
