@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import NamedTuple
 
 from octavo.coordinator.errors import RequestError
@@ -30,10 +30,10 @@ class Committer(NamedTuple):
 ANYBODY = Committer()
 
 
-def check_commit(group: Group | None, committer: Committer, places: Mapping[TopicPartition, bytes]) -> None:
-    """Raise unless the offsets of these partitions, given with their topics' ids, may be committed."""
+def check_commit(group: Group | None, committer: Committer, offsets: GroupOffsets) -> None:
+    """Raise unless these offsets may be committed."""
     if isinstance(group, ConsumerGroup):
-        _check_consumer(group, committer, places)
+        _check_consumer(group, committer, offsets)
     else:
         _check_classic(group, committer)
 
@@ -44,7 +44,7 @@ def check_offset_fetch(group: Group | None, member_id: str | None, member_epoch:
         check_fetch(group, member_id, member_epoch)
 
 
-def _check_consumer(group: ConsumerGroup, committer: Committer, places: Mapping[TopicPartition, bytes]) -> None:
+def _check_consumer(group: ConsumerGroup, committer: Committer, offsets: GroupOffsets) -> None:
     if committer is ANYBODY:  # a caller in this process, which knows that it disturbs no member
         return
     try:
@@ -53,8 +53,8 @@ def _check_consumer(group: ConsumerGroup, committer: Committer, places: Mapping[
             version=committer.version,
             is_transactional=committer.is_transactional,
         )
-        for place, topic_id in places.items():
-            check.check(place, topic_id)
+        for place, committed in offsets.items():
+            check.check(place, committed.topic_id)
     except RequestError as error:
         if error.code == ErrorCode.STALE_MEMBER_EPOCH and committer.is_transactional:
             raise RequestError(ErrorCode.ILLEGAL_GENERATION) from None

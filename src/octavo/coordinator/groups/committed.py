@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
-from octavo.coordinator.effects import Write
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicState
 from octavo.coordinator.groups.classic.transition import member_timer
 from octavo.coordinator.groups.commit_rules import ANYBODY, Committer, check_commit, check_offset_fetch
-from octavo.coordinator.groups.offsets import NO_TIMESTAMP, NO_TOPIC_ID, OffsetAndMetadata, StoredOffset
+from octavo.coordinator.groups.offsets import NO_TIMESTAMP, NO_TOPIC_ID, GroupOffsets, OffsetAndMetadata, StoredOffset
 from octavo.coordinator.groups.partition import GroupPartition
-from octavo.coordinator.groups.store import GroupStore
+from octavo.coordinator.groups.store import NO_PRODUCER, GroupStore
 from octavo.format.batches.batch import Origin
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
@@ -65,15 +64,13 @@ class CommittedOffsets:
         """
         refused = self._too_long(offsets)
         with self._store.using(group_id, create=True) as partition:
-            check_commit(partition.groups.get(group_id), committer, _with_ids(offsets, refused, topic_ids))
-            self._renew_session(partition, group_id, committer)
             now_ms = self._clock.time_ms()
             expire_ms = NO_TIMESTAMP if retention_ms == NO_RETENTION else now_ms + retention_ms
             wanted = _committed(offsets, refused, topic_ids, now_ms, expire_ms)
-            if wanted:
-                first = self._store.append(partition, _writes(group_id, wanted))
-                for number, (place, committed) in enumerate(wanted.items(), first):
-                    partition.offsets.put(group_id, place, committed._replace(record_offset=number))
+            check_commit(partition.groups.get(group_id), committer, wanted)
+            self._renew_session(partition, group_id, committer)
+            for place, committed in self._write(partition, group_id, wanted):
+                partition.offsets.put(group_id, place, committed)
             partition.add_simple_groups([group_id])
         return refused
 
@@ -90,13 +87,10 @@ class CommittedOffsets:
         refused = self._too_long(offsets)
         with self._store.using(group_id, create=True) as partition:
             committer = committer._replace(is_transactional=True)
-            check_commit(partition.groups.get(group_id), committer, _with_ids(offsets, refused, topic_ids))
             wanted = _committed(offsets, refused, topic_ids, self._clock.time_ms(), NO_TIMESTAMP)
-            if wanted:
-                first = self._store.append(partition, _writes(group_id, wanted), origin)
-                for number, (place, committed) in enumerate(wanted.items(), first):
-                    pending = committed._replace(record_offset=number)
-                    partition.offsets.put_pending(origin.producer_id, group_id, place, pending)
+            check_commit(partition.groups.get(group_id), committer, wanted)
+            for place, pending in self._write(partition, group_id, wanted, origin):
+                partition.offsets.put_pending(origin.producer_id, group_id, place, pending)
             partition.add_simple_groups([group_id])
         return refused
 
@@ -118,6 +112,14 @@ class CommittedOffsets:
             if place in found
         }
 
+    def _write(
+        self, partition: GroupPartition, group_id: str, wanted: GroupOffsets, origin: Origin = NO_PRODUCER
+    ) -> list[tuple[TopicPartition, StoredOffset]]:
+        """Write offsets to the log; returns them with the offsets of their records."""
+        writes = [committed.write(group_id, place) for place, committed in wanted.items()]
+        first = self._store.append(partition, writes, origin) if writes else 0
+        return [(place, wanted[place]._replace(record_offset=number)) for number, place in enumerate(wanted, first)]
+
     def _renew_session(self, partition: GroupPartition, group_id: str, committer: Committer) -> None:
         group = partition.groups.get(group_id)
         if not isinstance(group, ClassicGroup):
@@ -131,17 +133,9 @@ class CommittedOffsets:
         return {place for place, offset in offsets.items() if len(offset.metadata) > self._max_metadata}
 
 
-def _writes(group_id: str, wanted: Mapping[TopicPartition, StoredOffset]) -> list[Write]:
-    return [committed.write(group_id, place) for place, committed in wanted.items()]
-
-
-def _with_ids(offsets: NewOffsets, refused: set[TopicPartition], topic_ids: TopicIds) -> dict[TopicPartition, bytes]:
-    return {place: topic_ids.get(place.topic) or NO_TOPIC_ID for place in offsets if place not in refused}
-
-
 def _committed(
     offsets: NewOffsets, refused: set[TopicPartition], topic_ids: TopicIds, now_ms: int, expire_ms: int
-) -> dict[TopicPartition, StoredOffset]:
+) -> GroupOffsets:
     return {
         place: StoredOffset(
             *(offset.offset, offset.metadata, offset.leader_epoch, now_ms, expire_ms),
