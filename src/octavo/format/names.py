@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 from octavo.errors import CorruptionError, EncodingError, InvalidTopicError
 from octavo.format.java.text import parse_integer, shortened
@@ -50,6 +50,9 @@ ADMIN_CLIENT_ID = "__admin_client"  # the client that may write to these topics
 
 MAX_TOPIC_LENGTH = 249
 MAX_FOLDER_NAME_LENGTH = 255
+
+Topic = TypeVar("Topic", str, bytes)
+Item = TypeVar("Item")
 
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
 _UNIQUE_ID = re.compile(r"[0-9a-f]{32}")
@@ -170,6 +173,14 @@ def as_topic_partition(given: TopicPartition | tuple[str, int]) -> TopicPartitio
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
         raise TypeError(f"{given!r} is not a partition, expected a pair such as ('orders', 0)")
     return TopicPartition(*given)
+
+
+def by_topic(pairs: Iterable[tuple[Topic, Item]]) -> dict[Topic, list[Item]]:
+    """What belongs to each topic, from pairs of a topic (its name or id) and a partition, in the order given."""
+    found: dict[Topic, list[Item]] = {}
+    for topic, item in pairs:
+        found.setdefault(topic, []).append(item)
+    return found
 
 
 class PartitionFolder(NamedTuple):

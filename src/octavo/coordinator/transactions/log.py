@@ -17,7 +17,7 @@ from octavo.format.messages.transaction_state import (
     TransactionStatus,
     decode_transaction_state_record,
 )
-from octavo.format.names import TopicPartition
+from octavo.format.names import TopicPartition, by_topic
 from octavo.format.record import Record
 from octavo.kernels.layout import NO_PRODUCER_ID
 from octavo.scanner.reading.records import ConsumerRecord
@@ -102,9 +102,7 @@ def _metadata(transactional_id: str, row: Row) -> TransactionMetadata:
 
 
 def _row(metadata: TransactionMetadata) -> Row:
-    topics: dict[str, list[int]] = {}
-    for topic, number in sorted(metadata.partitions):
-        topics.setdefault(topic, []).append(number)
+    topics = by_topic(sorted(metadata.partitions))
     named = [{"topic": topic, "partitionIds": numbers} for topic, numbers in topics.items()]
     row = {
         "producerId": metadata.producer_id,

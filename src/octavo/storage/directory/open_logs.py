@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from octavo.errors import KafkaStorageError, OctavoError, UnknownTopicOrPartitionError, did_you_mean
-from octavo.format.names import FileKind, PartitionFolder, SegmentFile, TopicPartition
+from octavo.format.names import FileKind, PartitionFolder, SegmentFile, TopicPartition, by_topic
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.directory.log_roots import live, make_missing
 from octavo.storage.environment import Environment
@@ -69,10 +69,7 @@ class OpenLogs:
 
     def topics(self) -> dict[str, list[int]]:
         """The partitions of each topic, topics and partitions in order."""
-        found: dict[str, list[int]] = {}
-        for topic, partition in sorted(self.logs):
-            found.setdefault(topic, []).append(partition)
-        return found
+        return by_topic(sorted(self.logs))
 
     def partitions(self, topic: str) -> list[TopicPartition]:
         """All partitions of a topic, in order; raises if the topic does not exist or is only partly open."""

@@ -11,7 +11,7 @@ from octavo.broker.errors import RequestError
 from octavo.broker.request import Answer, Later, Request
 from octavo.broker.security.acls import Operation
 from octavo.format.messages.schema import Row
-from octavo.format.names import TopicPartition, topic_problem
+from octavo.format.names import TopicPartition, by_topic, topic_problem
 from octavo.format.protocol.error_codes import ErrorCode
 
 _LONGEST_NAME = 255  # the limit for a folder's name
@@ -33,9 +33,7 @@ def handle(request: Request, context: Context) -> Answer:
 
 
 def _answer(codes: dict[TopicPartition, int]) -> Row:
-    topics: dict[str, list[Row]] = {}
-    for (topic, partition), code in codes.items():
-        topics.setdefault(topic, []).append({"partitionIndex": partition, "errorCode": code})
+    topics = by_topic((topic, {"partitionIndex": number, "errorCode": code}) for (topic, number), code in codes.items())
     return {"results": [{"topicName": topic, "partitions": rows} for topic, rows in topics.items()]}
 
 

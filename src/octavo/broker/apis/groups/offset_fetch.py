@@ -14,7 +14,7 @@ from octavo.coordinator.groups.offsets import NO_TOPIC_ID
 from octavo.coordinator.groups.store import failure_code
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
-from octavo.format.names import TopicPartition
+from octavo.format.names import TopicPartition, by_topic
 from octavo.format.protocol.error_codes import ErrorCode
 
 _ERROR_FROM_VERSION = 2
@@ -61,11 +61,8 @@ class _Group:
 
     def _all(self, found: FetchedOffsets) -> Iterable[Row]:
         """All topics with offsets, as if the client had asked for them."""
-        topics: dict[str, list[int]] = {}
-        for topic, partition in found.committed:
-            topics.setdefault(topic, []).append(partition)
         known = self._context.catalog.topics
-        for topic, partitions in topics.items():
+        for topic, partitions in by_topic(found.committed).items():
             topic_id = known[topic].topic_id if topic in known else NO_TOPIC_ID
             yield {"name": topic, "topicId": topic_id, "partitionIndexes": partitions}
 

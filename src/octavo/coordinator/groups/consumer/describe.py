@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from octavo.config import BrokerConfig
-from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, Member
 from octavo.coordinator.groups.consumer.topics import TopicIdPartition, Topics
 from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE
 from octavo.format.messages.schema import Row
+from octavo.format.names import by_topic
 
 _CLASSIC, _CONSUMER = 0, 1
 
@@ -46,7 +46,7 @@ def _assignment(partitions: Iterable[TopicIdPartition], topics: Topics) -> Row:
     return {
         "topicPartitions": [
             {"topicId": topic_id, "topicName": topics.by_id[topic_id].name, "partitions": numbers}
-            for topic_id, numbers in records.grouped(partitions).items()
+            for topic_id, numbers in by_topic(sorted(partitions)).items()
             if topic_id in topics.by_id
         ]
     }

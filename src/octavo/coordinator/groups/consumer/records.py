@@ -10,6 +10,7 @@ from octavo.coordinator.groups.consumer.topics import TopicIdPartition
 from octavo.format.messages.consumer_offsets import CONSUMER_OFFSETS_TYPES
 from octavo.format.messages.records import RecordType
 from octavo.format.messages.schema import Row
+from octavo.format.names import by_topic
 
 GROUP = CONSUMER_OFFSETS_TYPES[3]
 PARTITION_METADATA = CONSUMER_OFFSETS_TYPES[4]
@@ -23,17 +24,9 @@ CONSUMER_GROUP_RECORDS = frozenset(kind.id for kind in (
 ))  # fmt: skip
 
 
-def grouped(partitions: Iterable[TopicIdPartition]) -> dict[bytes, list[int]]:
-    """Partition numbers by topic, in order."""
-    found: dict[bytes, list[int]] = {}
-    for topic_id, partition in sorted(partitions):
-        found.setdefault(topic_id, []).append(partition)
-    return found
-
-
 def partition_rows(partitions: Iterable[TopicIdPartition]) -> list[Row]:
     """Partitions as requests, answers and records list them."""
-    return [{"topicId": topic_id, "partitions": numbers} for topic_id, numbers in grouped(partitions).items()]
+    return [{"topicId": topic_id, "partitions": numbers} for topic_id, numbers in by_topic(sorted(partitions)).items()]
 
 
 def _epoch_rows(epochs: Epochs) -> list[Row]:

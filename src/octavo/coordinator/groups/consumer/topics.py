@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from octavo.format.names import TopicPartition
+from octavo.format.names import TopicPartition, by_topic
 from octavo.format.xxh3 import xxh3_64
 from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
@@ -83,12 +83,9 @@ class OpenTopics:
     def current(self) -> Topics:
         logs, listed = self._log_manager.logs, self._listed
         if listed is None or listed[0] is not logs:
-            found: dict[str, list[int]] = {}
-            for topic, number in sorted(logs):
-                found.setdefault(topic, []).append(number)
             topics = Topics(
                 GroupTopic(name, logs[TopicPartition(name, numbers[0])].topic_id or _made_up_id(name), tuple(numbers))
-                for name, numbers in found.items()
+                for name, numbers in by_topic(sorted(logs)).items()
             )
             listed = self._listed = logs, topics
         return listed[1]

@@ -27,6 +27,7 @@ from octavo.format.messages.consumer_protocol import (
     encode_assignment,
 )
 from octavo.format.messages.schema import Row
+from octavo.format.names import by_topic
 from octavo.format.protocol.error_codes import ErrorCode
 
 
@@ -140,12 +141,8 @@ def heartbeat(group: ConsumerGroup, body: Row, token: Hashable, view: View) -> C
 
 def assignment(partitions: Any, version: int, topics: Topics) -> bytes:
     """Partitions in the form that members of the classic protocol read."""
-    named: dict[str, list[int]] = {}
-    for partition in sorted(partitions):
-        place = topics.by_partition(partition)
-        if place is not None:
-            named.setdefault(place.topic, []).append(place.partition)
-    rows = [{"topic": topic, "partitions": numbers} for topic, numbers in named.items()]
+    places = by_topic(place for one in sorted(partitions) if (place := topics.by_partition(one)) is not None)
+    rows = [{"topic": topic, "partitions": numbers} for topic, numbers in places.items()]
     return encode_assignment(max(0, min(version, 3)), {"assignedPartitions": rows, "userData": None})
 
 
