@@ -69,21 +69,11 @@ def batch_limits(options: Mapping[str, str]) -> tuple[Limit, Limit]:
     start = limit_of(options, "starting", NamedLimit.EARLIEST)
     if start is NamedLimit.LATEST or start is NamedLimit.HIGH_WATERMARK:
         raise ConfigError(f"starting offset can't be {start} for batch queries on Kafka")
-    if isinstance(start, AtOffsets):
-        for topic_partition, offset in start.offsets.items():
-            if offset == LATEST_OFFSET:
-                raise ConfigError(
-                    f"startingOffsets for {listed([topic_partition])} can't be latest for batch queries on Kafka"
-                )
+    _refuse_offset(start, LATEST_OFFSET, "startingOffsets", "latest")
     end = limit_of(options, "ending", NamedLimit.LATEST)
     if end is NamedLimit.EARLIEST:
         raise ConfigError("ending offset can't be earliest for batch queries on Kafka")
-    if isinstance(end, AtOffsets):
-        for topic_partition, offset in end.offsets.items():
-            if offset == EARLIEST_OFFSET:
-                raise ConfigError(
-                    f"ending offset for {listed([topic_partition])} can't be earliest for batch queries on Kafka"
-                )
+    _refuse_offset(end, EARLIEST_OFFSET, "ending offset", "earliest")
     _check_pair(start, end)
     return start, end
 
@@ -104,6 +94,12 @@ def stream_reads_to_high_watermark(options: Mapping[str, str]) -> bool:
     if text is not None and text.strip().lower() != NamedLimit.HIGH_WATERMARK.lower():
         raise ConfigError("ending offset not valid in streaming queries (but highWatermark is)")
     return text is not None
+
+
+def _refuse_offset(limit: Limit, refused: int, side: str, name: str) -> None:
+    for topic_partition, offset in limit.offsets.items() if isinstance(limit, AtOffsets) else ():
+        if offset == refused:
+            raise ConfigError(f"{side} for {listed([topic_partition])} can't be {name} for batch queries on Kafka")
 
 
 def _check_pair(start: Limit, end: Limit) -> None:

@@ -22,6 +22,8 @@ _MICROSECONDS = {
     "h": 3600 * 10**6,
     "d": 86_400 * 10**6,
 }
+_OFFSETS = '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
+_TIMESTAMPS = '{"topicA": {"0": 123456789, "1": 123456789}, "topicB": {"0": 123456789, "1": 123456789}}'
 MOST = 1_000_000
 INT32, INT64 = range(-(1 << 31), 1 << 31), range(-(1 << 63), 1 << 63)
 
@@ -88,22 +90,17 @@ def partitions(name: str, text: str) -> frozenset[TopicPartition]:
     return frozenset(wanted)
 
 
-def offsets(name: str, text: str, names: Iterable[str] = ()) -> Offsets:
-    """Offsets in the form `{"topicA":{"0":23,"1":-1}}`. `names` are the words that the option also accepts."""
+def offsets(name: str, text: str, names: Iterable[str] = (), example: str = _OFFSETS) -> Offsets:
+    """Offsets in the form of the example. `names` are the words that the option also accepts."""
     try:
         return from_nested(json.loads(text))
     except (ValueError, AttributeError):
-        form = '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
-        raise ConfigError(f"{name}: Expected e.g. {form}, got {text}{did_you_mean(text, names)}") from None
+        raise ConfigError(f"{name}: Expected e.g. {example}, got {text}{did_you_mean(text, names)}") from None
 
 
 def timestamps(name: str, text: str) -> Offsets:
     """Timestamps in the same form as offsets, in milliseconds."""
-    try:
-        return from_nested(json.loads(text))
-    except (ValueError, AttributeError):
-        form = '{"topicA": {"0": 123456789, "1": 123456789}, "topicB": {"0": 123456789, "1": 123456789}}'
-        raise ConfigError(f"{name}: Expected e.g. {form}, got {text}") from None
+    return offsets(name, text, example=_TIMESTAMPS)
 
 
 def from_nested(nested: Mapping[str, Mapping[str, int]]) -> Offsets:
