@@ -57,28 +57,15 @@ def _create(request: Request, context: Context, row: Row, *, validate_only: bool
             topic_id = context.logs.create_topic(name, partitions, configs)
     except OctavoError as error:
         return {"name": name, "configs": [], **error_fields(error)}
+    created: Row = {"name": name, "errorMessage": None, "topicId": topic_id}
     if not authorizer.allows_topic(client, Operation.DESCRIBE_CONFIGS, name):
-        return {
-            "name": name,
-            "errorMessage": None,
-            "topicId": topic_id,
-            "topicConfigErrorCode": ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-            "numPartitions": -1,
-            "replicationFactor": -1,
-            "configs": [],
-        }
+        hidden = {"numPartitions": -1, "replicationFactor": -1, "configs": []}
+        return {**created, "topicConfigErrorCode": ErrorCode.TOPIC_AUTHORIZATION_FAILED, **hidden}
     shown = [
         {name: config[name] for name in ("name", "value", "readOnly", "configSource") if name in config}
         for config in shown_topic_configs(configs, context)
     ]
-    return {
-        "name": name,
-        "errorMessage": None,
-        "topicId": topic_id,
-        "numPartitions": partitions,
-        "replicationFactor": 1,
-        "configs": shown,
-    }
+    return {**created, "numPartitions": partitions, "replicationFactor": 1, "configs": shown}
 
 
 def _partitions(row: Row, context: Context) -> int:
