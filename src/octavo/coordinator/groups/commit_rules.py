@@ -71,9 +71,7 @@ def _check_classic(group: ClassicGroup | None, committer: Committer) -> None:
     if generation < 0 and group.state is ClassicState.EMPTY:
         return
     if generation >= 0 or committer.member_id or committer.instance_id is not None:
-        group.check_member(committer.member_id, committer.instance_id)
-        if generation != group.generation:
-            raise RequestError(ErrorCode.ILLEGAL_GENERATION)
+        group.check_member(committer.member_id, committer.instance_id, generation)
     elif not committer.is_transactional:
         raise RequestError(
             ErrorCode.UNKNOWN_MEMBER_ID, f"group {group.group_id} has members, and only they may commit its offsets"

@@ -129,8 +129,8 @@ class ClassicGroup:
             return None
         return frozenset(topics)
 
-    def check_member(self, member_id: str, instance_id: str | None) -> None:
-        """Raise unless there is such a member, with this instance id if one is given."""
+    def check_member(self, member_id: str, instance_id: str | None, generation: int | None = None) -> None:
+        """Raise unless there is such a member, with this instance id and in this generation if they are given."""
         if instance_id is not None:
             known = self.static_member_id(instance_id)
             if known is None:
@@ -139,6 +139,8 @@ class ClassicGroup:
                 raise RequestError(ErrorCode.FENCED_INSTANCE_ID)
         if member_id not in self.members:
             raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID)
+        if generation not in (None, self.generation):
+            raise RequestError(ErrorCode.ILLEGAL_GENERATION)
 
 
 class ClassicOutcome(NamedTuple):

@@ -19,9 +19,7 @@ def heartbeat(group: ClassicGroup, body: Row, token: Hashable, now: Moment) -> C
     """Renew a member's session; the answer says whether it has to join again."""
     change, code = ClassicTransition(group, now), 0
     try:
-        group.check_member(body["memberId"], body["groupInstanceId"])
-        if body["generationId"] != group.generation:
-            raise RequestError(ErrorCode.ILLEGAL_GENERATION)
+        group.check_member(body["memberId"], body["groupInstanceId"], body["generationId"])
     except RequestError as error:
         code = error.code
     else:

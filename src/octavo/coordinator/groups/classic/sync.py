@@ -37,9 +37,7 @@ def sync(group: ClassicGroup, body: Row, token: Hashable, now: Moment) -> Classi
 def _check(group: ClassicGroup, body: Row) -> None:
     if group.state is ClassicState.EMPTY:
         raise RequestError(ErrorCode.UNKNOWN_MEMBER_ID)
-    group.check_member(body["memberId"], body["groupInstanceId"])
-    if body["generationId"] != group.generation:
-        raise RequestError(ErrorCode.ILLEGAL_GENERATION)
+    group.check_member(body["memberId"], body["groupInstanceId"], body["generationId"])
     if _differs(body["protocolType"], group.protocol_type) or _differs(body["protocolName"], group.protocol_name):
         raise RequestError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if group.state is ClassicState.PREPARING_REBALANCE:
