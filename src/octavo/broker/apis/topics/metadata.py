@@ -72,7 +72,8 @@ def _asked_for(request: Request, context: Context) -> Iterable[Topic | Row]:
     """The topics that the client asks for, and an error row for each one that it cannot have."""
     wanted, catalog = request.body["topics"], context.catalog
     if wanted is None or (request.version == 0 and not wanted):
-        return [topic for topic in catalog.topics.values() if _may_describe(request, context, topic.name)]
+        allows, client = context.authorizer.allows_topic, request.client
+        return [topic for topic in catalog.topics.values() if allows(client, Operation.DESCRIBE, topic.name)]
     found: list[Topic | Row] = []
     for row in {(row["topicId"], row["name"]): row for row in wanted}.values():
         try:
@@ -84,10 +85,6 @@ def _asked_for(request: Request, context: Context) -> Iterable[Topic | Row]:
             name = row["name"] if row["topicId"] == ZERO_UUID else None
             found.append({"errorCode": code_of(error), "name": name, "topicId": row["topicId"]})
     return found
-
-
-def _may_describe(request: Request, context: Context, topic: str) -> bool:
-    return context.authorizer.allows_topic(request.client, Operation.DESCRIBE, topic)
 
 
 def _may_create(request: Request, context: Context, topic: str) -> bool:
