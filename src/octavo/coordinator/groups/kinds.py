@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from octavo.coordinator.effects import Effect, Write
-from octavo.coordinator.groups.classic import describe as classic
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicState
 from octavo.coordinator.groups.classic.records import tombstone
-from octavo.coordinator.groups.consumer import describe as consumer
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, State
 from octavo.coordinator.groups.consumer.records import tombstones
+from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE
 from octavo.format.messages.schema import Row
 
 Group = ClassicGroup | ConsumerGroup
@@ -23,7 +22,10 @@ def is_empty(group: Group) -> bool:
 
 def listed(group: Group) -> Row:
     """A group as ListGroups shows it."""
-    return classic.listed(group) if isinstance(group, ClassicGroup) else consumer.listed(group)
+    kind, protocol = "consumer", PROTOCOL_TYPE
+    if isinstance(group, ClassicGroup):
+        kind, protocol = "classic", group.protocol_type or ""
+    return {"groupId": group.group_id, "protocolType": protocol, "groupState": group.state.value, "groupType": kind}
 
 
 def removal(group: Group) -> list[Write]:

@@ -1,20 +1,9 @@
-"""Classic groups as DescribeGroups and ListGroups show them."""
+"""Classic groups as DescribeGroups shows them."""
 
 from __future__ import annotations
 
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicState
 from octavo.format.messages.schema import Row
-
-TYPE = "classic"
-
-
-def listed(group: ClassicGroup) -> Row:
-    return {
-        "groupId": group.group_id,
-        "protocolType": group.protocol_type or "",
-        "groupState": group.state.value,
-        "groupType": TYPE,
-    }
 
 
 def described(group: ClassicGroup) -> Row:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from octavo.config import BrokerConfig
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, Member
 from octavo.coordinator.groups.consumer.topics import TopicIdPartition, Topics
-from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE
 from octavo.format.messages.schema import Row
 from octavo.format.names import by_topic
 
@@ -49,14 +48,4 @@ def _assignment(partitions: Iterable[TopicIdPartition], topics: Topics) -> Row:
             for topic_id, numbers in by_topic(sorted(partitions)).items()
             if topic_id in topics.by_id
         ]
-    }
-
-
-def listed(group: ConsumerGroup) -> Row:
-    """A group as ListGroups shows it."""
-    return {
-        "groupId": group.group_id,
-        "protocolType": PROTOCOL_TYPE,
-        "groupState": group.state.value,
-        "groupType": "consumer",
     }
