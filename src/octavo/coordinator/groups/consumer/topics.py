@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
+from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition, by_topic
 from octavo.format.xxh3 import xxh3_64
 from octavo.storage.log_manager import LogManager
@@ -59,6 +60,11 @@ class Topics:
         """A partition by its topic's name; None if the topic does not exist."""
         topic = self.by_id.get(partition.topic_id)
         return None if topic is None else TopicPartition(topic.name, partition.partition)
+
+    def partitions_in(self, rows: Iterable[Row]) -> list[TopicIdPartition]:
+        """The partitions that rows with topics' names list; topics that do not exist are left out."""
+        known = [(self.by_name[row["topic"]], row["partitions"]) for row in rows if row["topic"] in self.by_name]
+        return [TopicIdPartition(topic.topic_id, number) for topic, numbers in known for number in numbers]
 
     def hash(self, names: Iterable[str]) -> int:
         """Kafka's hash of what members are subscribed to; topics that do not exist are left out."""

@@ -18,7 +18,7 @@ from octavo.coordinator.groups.consumer.heartbeat import check_size, joining_sta
 from octavo.coordinator.groups.consumer.reconcile import Owned, reconcile
 from octavo.coordinator.groups.consumer.regexes import RegexChange, note_regex
 from octavo.coordinator.groups.consumer.target import assign, may_assign
-from octavo.coordinator.groups.consumer.topics import TopicIdPartition, Topics
+from octavo.coordinator.groups.consumer.topics import Topics
 from octavo.coordinator.groups.consumer.transition import Transition, View, sync_timer
 from octavo.errors import CorruptionError
 from octavo.format.messages.consumer_protocol import (
@@ -77,7 +77,7 @@ def _join(group: ConsumerGroup, request: JoinRequest, view: View) -> ConsumerOut
     update_epoch(change, is_changed)
     if change.group.assignment_epoch < change.group.epoch and may_assign(change.group, view):
         assign(change)
-    owned = Owned(_owned(subscription, view.topics))
+    owned = Owned(frozenset(view.topics.partitions_in(subscription.get("ownedPartitions") or ())))
     member = reconcile(change, member_id, owned, is_subscription_changed=is_changed)
     change.end_rejoin(member_id)
     change.set_session_timer(member)
@@ -165,15 +165,6 @@ def _subscription(request: JoinRequest) -> Row:
         return decode_subscription(request.protocols[0][1]).data
     except CorruptionError:
         raise RequestError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
-
-
-def _owned(subscription: Row, topics: Topics) -> frozenset[TopicIdPartition]:
-    return frozenset(
-        TopicIdPartition(topics.by_name[row["topic"]].topic_id, number)
-        for row in subscription.get("ownedPartitions") or ()
-        if row["topic"] in topics.by_name
-        for number in row["partitions"]
-    )
 
 
 def _member(group: ConsumerGroup, body: Row) -> Member:

@@ -80,10 +80,7 @@ def _member(group: ClassicGroup, member: ClassicMember, topics: Topics) -> Membe
                 "an unsupported custom assignor is in use. Please refer to the documentation or switch to a default "
                 "assignor before re-attempting the upgrade",
             )
-        for topic in row["assignedPartitions"]:
-            if topic["topic"] in topics.by_name:
-                topic_id = topics.by_name[topic["topic"]].topic_id
-                assigned.update({TopicIdPartition(topic_id, one): group.generation for one in topic["partitions"]})
+        assigned = dict.fromkeys(topics.partitions_in(row["assignedPartitions"]), group.generation)
     return Member(
         member_id=member.member_id,
         member_epoch=group.generation,
