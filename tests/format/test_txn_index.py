@@ -51,10 +51,11 @@ def test_numbers_that_do_not_fit_are_refused(txn: AbortedTxn) -> None:
 
 
 ABORTED = [AbortedTxn(1, 0, 10, 11), AbortedTxn(2, 5, 15, 12), AbortedTxn(1, 20, 30, 31)]
+LATER = AbortedTxn(3, 0, 50, 51)  # in the next segment's index; it overlaps every range below
 
 
 @pytest.mark.parametrize(
-    ("fetch_offset", "upper_bound_offset", "slots", "complete"),
+    ("fetch_offset", "upper_bound_offset", "slots", "is_complete"),
     [
         (0, 11, [0], True),  # the first entry's last stable offset reaches the bound: the search ends with it
         (0, 12, [0, 1], True),
@@ -65,9 +66,9 @@ ABORTED = [AbortedTxn(1, 0, 10, 11), AbortedTxn(2, 5, 15, 12), AbortedTxn(1, 20,
         (31, 40, [], False),
     ],
 )
-def test_search(fetch_offset: int, upper_bound_offset: int, slots: list[int], complete: bool) -> None:
-    found = txn_index.search(ABORTED, fetch_offset, upper_bound_offset)
-    assert found == ([ABORTED[slot] for slot in slots], complete)
+def test_search(fetch_offset: int, upper_bound_offset: int, slots: list[int], is_complete: bool) -> None:
+    found = txn_index.search([*ABORTED, LATER], fetch_offset, upper_bound_offset)
+    assert found == [*(ABORTED[slot] for slot in slots), *([] if is_complete else [LATER])]
 
 
 INT64 = st.integers(-(2**63), 2**63 - 1)

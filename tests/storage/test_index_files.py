@@ -155,14 +155,12 @@ class TestTransactions:
         assert index.aborted() == []
         assert not index.path.exists()
 
-    def test_append_search_truncate(self, tmp_path: Path) -> None:
+    def test_append_truncate(self, tmp_path: Path) -> None:
         index = self.index(tmp_path)
         first, second = AbortedTxn(1, 10, 20, 21), AbortedTxn(2, 15, 30, 31)
         index.append(first)
         index.append(second)
         assert self.index(tmp_path).aborted() == [first, second]
-        assert index.search(21, 25).aborted == [second]
-        assert index.search(12, 20) == ([first], True)
         index.truncate_to(30)
         assert index.aborted() == [first]
         with pytest.raises(CorruptionError, match="expected an offset after 20"):

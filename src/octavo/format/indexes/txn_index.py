@@ -38,13 +38,6 @@ class TxnIndex(NamedTuple):
     cut_bytes: int
 
 
-class TxnSearch(NamedTuple):
-    """Aborted transactions; `complete` means that no later segment can hold another one in the range."""
-
-    aborted: list[AbortedTxn]
-    complete: bool
-
-
 def decode(data: Buffer) -> TxnIndex:
     """The entries in file order, which is the order of their last offsets."""
     aborted = []
@@ -75,12 +68,15 @@ def sanity_check(aborted: Sequence[AbortedTxn], base_offset: int) -> None:
             )
 
 
-def search(aborted: Iterable[AbortedTxn], fetch_offset: int, upper_bound_offset: int) -> TxnSearch:
-    """The transactions that overlap the offsets from `fetch_offset` up to, but not including, the upper bound."""
+def search(aborted: Iterable[AbortedTxn], fetch_offset: int, upper_bound_offset: int) -> list[AbortedTxn]:
+    """The transactions that overlap the offsets from `fetch_offset` up to, but not including, the upper bound.
+
+    `aborted` comes from the index of one segment or of several in a row, and is read only as far as needed.
+    """
     found = []
     for txn in aborted:
         if txn.last_offset >= fetch_offset and txn.first_offset < upper_bound_offset:
             found.append(txn)
         if txn.last_stable_offset >= upper_bound_offset:
-            return TxnSearch(found, True)
-    return TxnSearch(found, False)
+            break
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -92,14 +93,8 @@ def collect_aborted(
     indexes: Mapping[int, Sequence[AbortedTxn]], base_offset: int, log_start_offset: int, upper_bound_offset: int
 ) -> list[AbortedTxn]:
     """The aborted transactions that begin before the upper bound, from the indexes of this segment and later ones."""
-    found: list[AbortedTxn] = []
-    for base, aborted in indexes.items():
-        if base >= base_offset:
-            search = txn_index.search(aborted, log_start_offset, upper_bound_offset)
-            found += search.aborted
-            if search.complete:
-                break
-    return found
+    later = (aborted for base, aborted in indexes.items() if base >= base_offset)
+    return txn_index.search(chain.from_iterable(later), log_start_offset, upper_bound_offset)
 
 
 def transaction_events(data: Buffer, table: NDArray[np.void]) -> NDArray[np.void]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from itertools import chain
 from typing import NamedTuple
 
 from octavo.errors import OffsetOutOfRangeError
+from octavo.format.indexes import txn_index
 from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.storage.segment.segment import Segment
 from octavo.storage.segment.segments import Segments
@@ -147,10 +149,5 @@ def _aborted(
 
 def aborted_transactions(segments: Segments, start_offset: int, upper_bound_offset: int) -> Sequence[AbortedTxn]:
     """The aborted transactions that overlap the offsets from the start up to, but not including, the upper bound."""
-    found: list[AbortedTxn] = []
-    for segment in segments.overlapping(start_offset):
-        search = segment.files.txn_index.search(start_offset, upper_bound_offset)
-        found += search.aborted
-        if search.complete:
-            break
-    return found
+    indexes = (segment.files.txn_index.aborted() for segment in segments.overlapping(start_offset))
+    return txn_index.search(chain.from_iterable(indexes), start_offset, upper_bound_offset)

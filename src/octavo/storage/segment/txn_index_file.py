@@ -7,7 +7,7 @@ from pathlib import Path
 
 from octavo.errors import CorruptionError
 from octavo.format.indexes import txn_index
-from octavo.format.indexes.txn_index import AbortedTxn, TxnSearch
+from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.storage.files.open_files import OPEN_FILES, ReleasableFile
 from octavo.system.filesystem import File, FileSystem
 
@@ -48,10 +48,6 @@ class TxnIndexFile(ReleasableFile):
             return txn_index.decode(file.pread(file.size(), 0)).aborted
         except CorruptionError as error:
             raise error.at(path=str(self.path)) from None
-
-    def search(self, fetch_offset: int, upper_bound_offset: int) -> TxnSearch:
-        """The transactions that overlap the offsets from `fetch_offset` up to, but not including, the upper bound."""
-        return txn_index.search(self.aborted(), fetch_offset, upper_bound_offset)
 
     def truncate_to(self, offset: int) -> None:
         """Drop the first transaction that ends at or after the offset, and all that follow."""
