@@ -5,6 +5,7 @@ The compiled side repeats the numbers as C structs (`offset_table.pxd`); a test 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 
@@ -62,6 +63,19 @@ class Fate(IntEnum):
     REBUILT = 3
 
 
+class _StateValue:
+    """A value in the `state` of its owner, as an attribute."""
+
+    def __init__(self, names: Sequence[str], name: str) -> None:
+        self._slot = names.index(name)
+
+    def __get__(self, owner: OffsetTable | FilterRun, _: object = None) -> int:
+        return int(owner.state[self._slot])
+
+    def __set__(self, owner: OffsetTable | FilterRun, value: int) -> None:
+        owner.state[self._slot] = value
+
+
 @dataclass(slots=True)
 class OffsetTable:
     """Slots in memory that the caller provides. Not thread-safe while it is filled; afterwards any thread may look up.
@@ -76,6 +90,15 @@ class OffsetTable:
     state: NDArray[np.int64]  # TABLE_STATE
     superseded: NDArray[np.uint8]
     odd: NDArray[np.uint8]
+
+    slot_count = _StateValue(TABLE_STATE, "slots")  # those in use now
+    most_slots = _StateValue(TABLE_STATE, "most_slots")  # how many the table may grow to
+    capacity = _StateValue(TABLE_STATE, "capacity")  # how many keys the table can hold
+    size = _StateValue(TABLE_STATE, "size")  # how many it holds
+    latest_offset = _StateValue(TABLE_STATE, "latest_offset")
+    marks_from = _StateValue(TABLE_STATE, "marks_from")
+    marking = _StateValue(TABLE_STATE, "marking")
+    marks = _StateValue(TABLE_STATE, "marks")
 
     @classmethod
     def empty(cls, memory: NDArray[np.uint8], load_factor: float, key_hash: KeyHash, secret: bytes) -> OffsetTable:
@@ -95,50 +118,7 @@ class OffsetTable:
     def mark_offsets(self, first: int, end: int) -> None:
         """Start marking what happens to records at these offsets."""
         self.superseded, self.odd = (np.zeros((end - first + 7) // 8, np.uint8) for _ in range(2))
-        self.state[TABLE_STATE.index("marks_from")], self.state[TABLE_STATE.index("marking")] = first, end - first
-
-    @property
-    def slot_count(self) -> int:
-        """How many slots are in use now."""
-        return int(self.state[TABLE_STATE.index("slots")])
-
-    @property
-    def most_slots(self) -> int:
-        """How many slots the table may grow to."""
-        return int(self.state[TABLE_STATE.index("most_slots")])
-
-    @property
-    def marks_from(self) -> int:
-        """The first offset with marks."""
-        return int(self.state[TABLE_STATE.index("marks_from")])
-
-    @property
-    def marks(self) -> int:
-        """How many offsets have marks."""
-        return int(self.state[TABLE_STATE.index("marks")])
-
-    @property
-    def marking(self) -> int:
-        """How many offsets are being marked."""
-        return int(self.state[TABLE_STATE.index("marking")])
-
-    @property
-    def capacity(self) -> int:
-        """How many keys the table can hold."""
-        return int(self.state[TABLE_STATE.index("capacity")])
-
-    @property
-    def size(self) -> int:
-        """How many keys the table holds."""
-        return int(self.state[TABLE_STATE.index("size")])
-
-    @property
-    def latest_offset(self) -> int:
-        return int(self.state[TABLE_STATE.index("latest_offset")])
-
-    @latest_offset.setter
-    def latest_offset(self, offset: int) -> None:
-        self.state[TABLE_STATE.index("latest_offset")] = offset
+        self.marks_from, self.marking = first, end - first
 
 
 @dataclass(slots=True)
@@ -149,19 +129,19 @@ class FilterRun:
     table: NDArray[np.void]  # rows of `layout.BATCH` for the surviving batches, with positions in `out`
     state: NDArray[np.int64]  # FILTER_STATE
 
+    now_ms = _StateValue(FILTER_STATE, "now_ms")
+    delete_horizon_ms = _StateValue(FILTER_STATE, "delete_horizon_ms")
+    end_position = _StateValue(FILTER_STATE, "end_position")
+    batches = _StateValue(FILTER_STATE, "batches")
+    records_read = _StateValue(FILTER_STATE, "records_read")
+    records_kept = _StateValue(FILTER_STATE, "records_kept")
+    records_without_key = _StateValue(FILTER_STATE, "records_without_key")
+
     @classmethod
     def of(cls, now_ms: int, delete_horizon_ms: int) -> FilterRun:
         """A run without room yet."""
         state = np.array([now_ms, delete_horizon_ms, 0, 0, 0, 0, 0], np.int64)
         return cls(np.empty(0, np.uint8), np.empty(0, BATCH), state)
-
-    @property
-    def end_position(self) -> int:
-        return int(self.state[FILTER_STATE.index("end_position")])
-
-    @property
-    def batches(self) -> int:
-        return int(self.state[FILTER_STATE.index("batches")])
 
     def survivors(self) -> NDArray[np.void]:
         return self.table[: self.batches]

@@ -144,7 +144,7 @@ def _judge(lookup: OffsetLookup, run: FilterRun, batch: np.void, columns: Record
     (`_settle`).
     """
     horizon = int(batch["base_timestamp"]) if batch["attributes"] & layout.DELETE_HORIZON else None
-    keeps_tombstones = horizon is None or run.state[FILTER_STATE.index("now_ms")] < horizon
+    keeps_tombstones = horizon is None or run.now_ms < horizon
     kept, has_tombstones, without_key = [], False, 0
     marked = _is_marked(lookup.table, batch)
     for row in range(columns.rows):
@@ -166,9 +166,9 @@ def _judge(lookup: OffsetLookup, run: FilterRun, batch: np.void, columns: Record
 
 
 def _count(run: FilterRun, read: int, kept: int, without_key: int) -> None:
-    run.state[FILTER_STATE.index("records_read")] += read
-    run.state[FILTER_STATE.index("records_kept")] += kept
-    run.state[FILTER_STATE.index("records_without_key")] += without_key
+    run.records_read += read
+    run.records_kept += kept
+    run.records_without_key += without_key
 
 
 def _settle(
@@ -193,11 +193,10 @@ def _settle(
     else:
         fate = Fate.REBUILT
         stays = columns.taken(np.array(judged.kept, np.intp))
-        horizon_ms = int(run.state[FILTER_STATE.index("delete_horizon_ms")])
-        _restamp(row, stays, has_horizon, horizon_ms if needs_horizon else None)
+        _restamp(row, stays, has_horizon, run.delete_horizon_ms if needs_horizon else None)
         encode_batches(stays, 0, row, run.out, at)  # type: ignore[arg-type]
-    run.state[FILTER_STATE.index("end_position")] += int(row[0]["size"])
-    run.state[FILTER_STATE.index("batches")] += 1
+    run.end_position += int(row[0]["size"])
+    run.batches += 1
     return fate
 
 

@@ -49,7 +49,7 @@ class OffsetLookup:
             return False
         if table.slots[slot : slot + _HASH_BYTES].tobytes() != digest:
             table.slots[slot : slot + _HASH_BYTES] = np.frombuffer(digest, np.uint8)
-            table.state[TABLE_STATE.index("size")] += 1
+            table.size += 1
         stored = offset.to_bytes(8, self._byte_order, signed=True)
         table.slots[slot + _HASH_BYTES : slot + SLOT_BYTES] = np.frombuffer(stored, np.uint8)
         self.mark(table.superseded, offset)
@@ -64,7 +64,7 @@ class OffsetLookup:
                 place = self._offset_in(slot) - table.marks_from
                 if 0 <= place < table.marking:
                     table.superseded[place >> 3] &= ~np.uint8(1 << (place & 7))
-        table.state[TABLE_STATE.index("marks")] = table.marking
+        table.marks = table.marking
 
     def get(self, key: memoryview) -> int:
         """The key's offset; -1 if it has none."""
@@ -94,7 +94,7 @@ class OffsetLookup:
         moved = used[used[:, :_HASH_BYTES].any(axis=1)].copy()
         used[:] = 0
         slots = _GROWTH * table.slot_count
-        table.state[TABLE_STATE.index("slots")] = table.most_slots if 2 * slots > table.most_slots else slots
+        table.slot_count = table.most_slots if 2 * slots > table.most_slots else slots
         for entry in moved:
             slot = self._find(entry[:_HASH_BYTES].tobytes())
             assert slot is not None

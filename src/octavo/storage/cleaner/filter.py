@@ -115,12 +115,12 @@ class ChunkFilter:
         rows = run.table[run.batches : end]
         rows[:] = table
         rows["position"] += at
-        run.state[FILTER_STATE.index("end_position")] += len(data)
-        run.state[FILTER_STATE.index("batches")] = end
+        run.end_position += len(data)
+        run.batches = end
 
 
 def _empty(run: FilterRun) -> None:
-    run.state[FILTER_STATE.index("end_position")] = run.state[FILTER_STATE.index("batches")] = 0
+    run.end_position = run.batches = 0
 
 
 def _make_room(run: FilterRun, table: NDArray[np.void], data_bytes: int) -> None:
