@@ -129,8 +129,8 @@ def _print_row(row: CompactedPartition, *, as_json: bool, rolled: bool) -> None:
 def _sentence(cleaned: Cleaned, dry_run: bool) -> str:
     before, after = sum(group.old_size for group in cleaned.groups), sum(group.size for group in cleaned.groups)
     segments = sum(len(group.segments) for group in cleaned.groups)
-    read = sum(group.counts.records_read for group in cleaned.groups)
-    kept = sum(group.counts.records_kept for group in cleaned.groups)
+    read = sum(group.records_read for group in cleaned.groups)
+    kept = sum(group.records_kept for group in cleaned.groups)
     verb = "would become" if dry_run else "became"
     old = f"{many(segments, 'segment')} of {many(before, 'byte')}"
     sizes = f"{old} {verb} {len(cleaned.groups)} of {after}, {many(before - after, 'byte')} less"
@@ -165,7 +165,6 @@ def _fields(row: CompactedPartition) -> dict[str, object]:
     }
     if cleaned is None:
         return fields
-    counts = [group.counts for group in cleaned.groups]
     return {
         **fields,
         "endOffset": cleaned.end_offset,
@@ -174,7 +173,7 @@ def _fields(row: CompactedPartition) -> dict[str, object]:
         "groups": [[segment.base_offset for segment in group.segments] for group in cleaned.groups],
         "bytesBefore": sum(group.old_size for group in cleaned.groups),
         "bytesAfter": sum(group.size for group in cleaned.groups),
-        "recordsRead": sum(each.records_read for each in counts),
-        "recordsKept": sum(each.records_kept for each in counts),
-        "recordsWithoutKey": sum(each.records_without_key for each in counts),
+        "recordsRead": sum(group.records_read for group in cleaned.groups),
+        "recordsKept": sum(group.records_kept for group in cleaned.groups),
+        "recordsWithoutKey": sum(group.records_without_key for group in cleaned.groups),
     }

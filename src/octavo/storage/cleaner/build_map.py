@@ -81,11 +81,9 @@ class _Mapper:
             if kind == Kind.PLAIN:
                 fits = self._batches(chunk.data, table[first:end], skipped[first:end])
             elif kind == Kind.PACKED:
-                unpacked = unpack(chunk.data, table[first:end], skipped[first:end] != 0, self._scratch)
-                end = first + unpacked.end
-                fits = self._batches(
-                    unpacked.data, table[first:end], skipped[first:end], unpacked.starts, unpacked.ends
-                )
+                starts, ends = unpack(chunk.data, table[first:end], skipped[first:end] != 0, self._scratch)
+                end = first + len(starts)
+                fits = self._batches(self._scratch.buffer, table[first:end], skipped[first:end], starts, ends)
             elif kind == Kind.MESSAGE:
                 fits = self._messages(chunk.data, table[first:end])
             else:

@@ -6,7 +6,7 @@ import copy
 from dataclasses import dataclass
 
 from octavo.format.batches.batch_summary import last_offsets
-from octavo.storage.cleaner.filter import ChunkFilter, FilterCounts
+from octavo.storage.cleaner.filter import ChunkFilter
 from octavo.storage.cleaner.map_keys import GroupTask, aborted_in, ignore_bytes
 from octavo.storage.cleaner.verdicts import BatchJudge
 from octavo.storage.rewriting.cleaned_segments import create_cleaned, finish_cleaned, remove_cleaned
@@ -22,7 +22,9 @@ class CleanedGroup:
     base_offset: int
     segments: tuple[SourceSegment, ...]
     size: int
-    counts: FilterCounts
+    records_read: int
+    records_kept: int
+    records_without_key: int
 
     @property
     def old_size(self) -> int:
@@ -48,10 +50,11 @@ def clean_group(
         new.files.release()
         remove_cleaned(filesystem, plan.folder, [task.base_offset])
         raise
-    return CleanedGroup(task.base_offset, task.segments, new.size, counts)
+    return CleanedGroup(task.base_offset, task.segments, new.size, *counts)
 
 
-def _fill(new: Segment, task: GroupTask, filesystem: FileSystem, on_bytes: OnBytes) -> FilterCounts:
+def _fill(new: Segment, task: GroupTask, filesystem: FileSystem, on_bytes: OnBytes) -> list[int]:
+    """Append what remains; returns the counts of the filter."""
     plan, transactions = task.plan, copy.deepcopy(task.transactions)
     judge = BatchJudge(transactions, plan.producers, plan.first_uncleanable_offset, plan.now_ms)
     chunks = ChunkFilter(task.offset_map.table, plan.now_ms, plan.delete_horizon_ms)

@@ -6,8 +6,6 @@ the rule in plain Python (`_judge`). `LegacyFilter` decides this for magic 0 and
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,13 +22,7 @@ from octavo.kernels.offset_table import FILTER_STATE, Fate, FilterRun, OffsetTab
 from octavo.storage.cleaner.legacy import LegacyFilter
 from octavo.storage.cleaner.unpack import unpack
 
-
-class FilterCounts(NamedTuple):
-    """Counts of what a cleaning has read and kept so far."""
-
-    records_read: int
-    records_kept: int
-    records_without_key: int
+_COUNTS = [FILTER_STATE.index(name) for name in ("records_read", "records_kept", "records_without_key")]
 
 
 class ChunkFilter:
@@ -66,10 +58,10 @@ class ChunkFilter:
         return run.out[: run.end_position].data, run.survivors()
 
     @property
-    def counts(self) -> FilterCounts:
-        slots = [FILTER_STATE.index(name) for name in FilterCounts._fields]
-        both = self._run.state[slots] + self._rebuilt.state[slots]
-        return FilterCounts(*(both + self._legacy.counts).tolist())
+    def counts(self) -> list[int]:
+        """How many records were read so far, how many of them were kept, and how many had no key."""
+        found: list[int] = (self._run.state[_COUNTS] + self._rebuilt.state[_COUNTS] + self._legacy.counts).tolist()
+        return found
 
     def _plain(self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> None:
         _make_room(self._run, table, int(table["size"].sum(dtype=np.int64)))
@@ -85,16 +77,16 @@ class ChunkFilter:
         """
         foreseen = np.empty(len(table), np.int8)
         kernels.foresee_fates(self.offset_table, table, verdicts, foreseen)
-        unpacked = unpack(data, table, foreseen >= 0, self._scratch)
-        table, verdicts = table[: unpacked.end], verdicts[: unpacked.end]
-        run, fates = self._rebuilt, np.empty(unpacked.end, np.uint8)
+        starts, ends = unpack(data, table, foreseen >= 0, self._scratch)
+        table, verdicts = table[: len(starts)], verdicts[: len(starts)]
+        run, fates = self._rebuilt, np.empty(len(starts), np.uint8)
         _empty(run)
-        _make_room(run, table, int(table["size"].sum(dtype=np.int64) + unpacked.ends[-1]))
+        _make_room(run, table, int(table["size"].sum(dtype=np.int64) + ends[-1]))
         code, row, position, found = kernels.filter_batches(
-            self.offset_table, run, data, table, verdicts, fates, unpacked.data, unpacked.starts, unpacked.ends
+            self.offset_table, run, data, table, verdicts, fates, self._scratch.buffer, starts, ends
         )
         if code != Code.DONE:
-            raise problem_of(code, position - int(unpacked.starts[row]), found, int(table[row]["position"]))
+            raise problem_of(code, position - int(starts[row]), found, int(table[row]["position"]))
         stays = run.survivors()
         for row, fate in enumerate(fates[fates != Fate.GONE].tolist()):
             batch = stays[row : row + 1].copy()
@@ -105,7 +97,7 @@ class ChunkFilter:
                 data = memoryview(frame_batch(header, compress(header.codec_id, data[BATCH_OVERHEAD:])))
             batch["position"], batch["size"] = 0, len(data)
             self._add(data, batch)
-        return unpacked.end
+        return len(starts)
 
     def _add(self, data: bytes | memoryview, table: NDArray[np.void]) -> None:
         """Append batches that were built elsewhere."""

@@ -29,14 +29,6 @@ _EMPTY = -2  # a control batch whose record compaction has removed
 
 
 @dataclass(slots=True)
-class _Ongoing:
-    """An aborted transaction whose marker has not been read yet, and whether one of its batches was `seen`."""
-
-    aborted: AbortedTxn
-    seen: bool = False
-
-
-@dataclass(slots=True)
 class CleanedTransactions:
     """Kafka's CleanedTransactionMetadata. Picklable, so that the cleaning can continue in another process.
 
@@ -46,7 +38,9 @@ class CleanedTransactions:
 
     retained: list[AbortedTxn] = field(default_factory=list)  # for the transaction index of the cleaned segment
     _coming: list[tuple[int, AbortedTxn]] = field(default_factory=list)  # a heap by first offset
-    _ongoing_aborted: dict[int, _Ongoing] = field(default_factory=dict)
+    # The transactions whose marker has not been read yet, by producer id, and those of them with a batch.
+    _ongoing_aborted: dict[int, AbortedTxn] = field(default_factory=dict)
+    _seen_aborted: set[int] = field(default_factory=set)
     _ongoing_committed: set[int] = field(default_factory=set)
 
     def add_aborted(self, aborted: Iterable[AbortedTxn]) -> None:
@@ -58,12 +52,9 @@ class CleanedTransactions:
         """Process a data batch of a transaction; returns whether the transaction was aborted, so that no record is
         kept."""
         self._begin_up_to(last_offset)
-        ongoing = self._ongoing_aborted.get(producer_id)
-        if ongoing is None:
-            self._ongoing_committed.add(producer_id)
-            return False
-        ongoing.seen = True
-        return True
+        is_aborted = producer_id in self._ongoing_aborted
+        (self._seen_aborted if is_aborted else self._ongoing_committed).add(producer_id)
+        return is_aborted
 
     def on_control(self, producer_id: int, last_offset: int, control_type: ControlType | None) -> bool:
         """Process a control batch (None: an empty one); returns whether it can be removed, since it ends nothing that
@@ -72,10 +63,11 @@ class CleanedTransactions:
         if control_type is None:
             return True
         if control_type is ControlType.ABORT:
-            ongoing = self._ongoing_aborted.pop(producer_id, None)
-            if ongoing is None or not ongoing.seen:
+            aborted = self._ongoing_aborted.pop(producer_id, None)
+            if aborted is None or producer_id not in self._seen_aborted:
                 return True
-            self.retained.append(ongoing.aborted)
+            self._seen_aborted.remove(producer_id)
+            self.retained.append(aborted)
             return False
         if control_type is ControlType.COMMIT:
             if producer_id not in self._ongoing_committed:
@@ -86,7 +78,7 @@ class CleanedTransactions:
     def _begin_up_to(self, offset: int) -> None:
         while self._coming and self._coming[0][0] <= offset:
             _, txn = heapq.heappop(self._coming)
-            self._ongoing_aborted.setdefault(txn.producer_id, _Ongoing(txn))
+            self._ongoing_aborted.setdefault(txn.producer_id, txn)
 
 
 def collect_aborted(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,17 +11,13 @@ from octavo.format.compression import Scratch, decompress_into
 from octavo.kernels.layout import BATCH_OVERHEAD, CODEC_MASK
 
 
-class Unpacked(NamedTuple):
-    """The records of the batches before row `end`; those of batch i are data[starts[i]:ends[i]]."""
+def unpack(
+    data: memoryview, table: NDArray[np.void], skipped: NDArray[np.bool_], scratch: Scratch
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Decompress the first batches of the table into the scratch; returns where the records of each one start and end.
 
-    end: int
-    data: memoryview
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-
-
-def unpack(data: memoryview, table: NDArray[np.void], skipped: NDArray[np.bool_], scratch: Scratch) -> Unpacked:
-    """Decompress the first batches of the table into the scratch; those that are skipped or empty have no records."""
+    Batches that are skipped or empty have no records.
+    """
     fields = table[["position", "size", "attributes", "count"]][:UNPACK_BATCHES].tolist()
     bounds = [0]
     for (position, size, attributes, count), skip in zip(fields, skipped.tolist(), strict=False):
@@ -38,4 +32,4 @@ def unpack(data: memoryview, table: NDArray[np.void], skipped: NDArray[np.bool_]
         if at >= UNPACK_BYTES:
             break
     edges = np.array(bounds, np.int64)
-    return Unpacked(len(bounds) - 1, scratch.buffer, edges[:-1], edges[1:])
+    return edges[:-1], edges[1:]
