@@ -20,7 +20,7 @@ from octavo.errors import (
     UnsupportedCompressionTypeError,
 )
 from octavo.format.batches.batch import BatchTraits, build_batch, build_columns, decode_batch
-from octavo.format.batches.convert import Appending, down_convert, rewrite_as_v2, up_convert
+from octavo.format.batches.convert import down_convert, rewrite_as_v2, up_convert
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.row_columns import from_records, to_records
 from octavo.format.batches.walker import walk
@@ -69,13 +69,13 @@ def test_down_as_kafka_3_9_2_does(case: dict[str, Any]) -> None:
 # F16
 @pytest.mark.parametrize("case", cases("append"))
 def test_up_as_the_log_validator_does(case: dict[str, Any]) -> None:
-    appending = Appending(
-        first_offset=case["first_offset"],
+    traits = BatchTraits(
         codec=Codec(case["codec"]),
         log_append_time=case["log_append_time"],
         partition_leader_epoch=case["partition_leader_epoch"],
     )
-    assert_same(up_convert(SETS[case["set"]], case["to_magic"], appending), bytes.fromhex(case["result"]))
+    found = up_convert(SETS[case["set"]], case["to_magic"], traits, case["first_offset"])
+    assert_same(found, bytes.fromhex(case["result"]))
 
 
 # F16
@@ -176,7 +176,7 @@ def test_a_compressed_batch_keeps_its_records_before_the_first_offset() -> None:
 
 def test_an_up_conversion_makes_one_batch_of_a_whole_set() -> None:
     messages = encode_message_set([Record(offset, TS0, b"k", b"v") for offset in (3, 4, 8)], 1)
-    header, records = decode_batch(up_convert(messages, 2, Appending(first_offset=100, partition_leader_epoch=6)))
+    header, records = decode_batch(up_convert(messages, 2, BatchTraits(partition_leader_epoch=6), 100))
     assert (header.base_offset, header.count, header.partition_leader_epoch) == (100, 3, 6)
     assert [record.offset for record in records] == [100, 101, 102]
     assert [record.offset for record in records_of(up_convert(messages, 2))] == [3, 4, 8]
@@ -212,7 +212,7 @@ def test_magics_are_0_1_and_2(magic: int) -> None:
 
 def test_zstd_is_not_for_v1() -> None:
     with pytest.raises(UnsupportedCompressionTypeError, match="zstd"):
-        up_convert(bytes.fromhex(V0_MESSAGES), 1, Appending(codec=Codec.ZSTD))
+        up_convert(bytes.fromhex(V0_MESSAGES), 1, BatchTraits(codec=Codec.ZSTD))
 
 
 def test_a_damaged_batch_is_not_given_a_new_checksum() -> None:

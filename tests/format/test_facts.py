@@ -10,9 +10,9 @@ import pytest
 
 from octavo import kernels
 from octavo.errors import CorruptRecordError, InvalidRecordError
-from octavo.format.batches.batch import Origin, build_batch, decode_batch, read_header
+from octavo.format.batches.batch import BatchTraits, Origin, build_batch, decode_batch, read_header
 from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
-from octavo.format.batches.convert import Appending, down_convert, up_convert
+from octavo.format.batches.convert import down_convert, up_convert
 from octavo.format.batches.walker import walk
 from octavo.format.compression import CODECS, Codec, decompress
 from octavo.format.legacy.message_set import encode_message, encode_message_set
@@ -264,7 +264,7 @@ def test_f15_codecs_by_id_and_name() -> None:
 @pytest.mark.parametrize("forced", [None, *Codec])
 def test_f15_the_producers_codec_stays_unless_one_is_forced(produced: Codec, forced: Codec | None) -> None:
     messages = encode_message_set([Record(0, TS0, b"k", b"v"), Record(1, TS0, b"k", b"w")], 1, codec=produced)
-    header = read_header(up_convert(messages, 2, Appending(codec=forced)))
+    header = read_header(up_convert(messages, 2, None if forced is None else BatchTraits(codec=forced)))
     assert header.codec_id == (produced if forced is None else forced)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.batches.batch import decode_batch
-from octavo.format.batches.convert import Appending, down_convert, rewrite_as_v2, up_convert
+from octavo.format.batches.batch import BatchTraits, decode_batch
+from octavo.format.batches.convert import down_convert, rewrite_as_v2, up_convert
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.row_columns import to_records
@@ -119,7 +119,7 @@ def test_the_batches_that_a_1_0_0_broker_made_of_an_old_producers_sets() -> None
         for header, stored in batches(path):
             records = records_of(stored)
             produced = encode_message_set([record._replace(offset=at) for at, record in enumerate(records)], 1)
-            appending = Appending(first_offset=header.base_offset, partition_leader_epoch=header.partition_leader_epoch)
-            assert up_convert(produced, 2, appending) == stored
+            traits = BatchTraits(partition_leader_epoch=header.partition_leader_epoch)
+            assert up_convert(produced, 2, traits, header.base_offset) == stored
             seen += 1
     assert seen == 24

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from octavo.errors import InvalidRecordError, UnsupportedCompressionTypeError
-from octavo.format.batches.convert import Appending, down_convert, rewrite_as_v2, up_convert
+from octavo.format.batches.batch import BatchTraits
+from octavo.format.batches.convert import down_convert, rewrite_as_v2, up_convert
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.record import TimestampType
@@ -129,14 +130,14 @@ def test_up(
         log_append_time=now,
         partition_leader_epoch=4,
     )
-    appending = Appending(first_offset=first_offset, codec=target, log_append_time=now, partition_leader_epoch=4)
+    traits = BatchTraits(codec=target, log_append_time=now, partition_leader_epoch=4)
     if theirs == "InvalidRecordException":
         assert source and len(walk(data).table) > 1
         with pytest.raises(InvalidRecordError):
-            up_convert(data, to_magic, appending)
+            up_convert(data, to_magic, traits, first_offset)
     else:
         assert isinstance(theirs, bytes), theirs
-        assert unpacked(up_convert(data, to_magic, appending)) == unpacked(theirs)
+        assert unpacked(up_convert(data, to_magic, traits, first_offset)) == unpacked(theirs)
 
 
 # F16

@@ -8,7 +8,6 @@ Brokers do so in three cases: a fetch by a consumer that does not know the store
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,17 +30,6 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Appending:
-    """What a broker decides about the records it appends."""
-
-    first_offset: int | None = None  # None: the records keep their offsets
-    codec: Codec | None = None  # None: the producer's (compression.type = producer)
-    level: int | None = None
-    log_append_time: int | None = None  # None: the type is CreateTime and each record keeps its timestamp
-    partition_leader_epoch: int = layout.NO_LEADER_EPOCH
-
-
 def down_convert(data: Buffer, to_magic: int, first_offset: int = 0, *, limit: int | None = None) -> bytes:
     """The batches for a consumer that knows no magic above `to_magic` and asked for `first_offset`.
 
@@ -59,13 +47,20 @@ def down_convert(data: Buffer, to_magic: int, first_offset: int = 0, *, limit: i
     )
 
 
-def up_convert(data: Buffer, to_magic: int, appending: Appending | None = None, *, limit: int | None = None) -> bytes:
+def up_convert(
+    data: Buffer,
+    to_magic: int,
+    traits: BatchTraits | None = None,
+    first_offset: int | None = None,
+    *,
+    limit: int | None = None,
+) -> bytes:
     """The v0 or v1 message set of a produce request, converted to magic `to_magic` as the leader appends it.
 
-    In v2 the whole set becomes one batch. v0 records get the timestamp -1 with CreateTime.
+    In v2 the whole set becomes one batch. v0 records get the timestamp -1 with CreateTime. Without `traits` the set
+    keeps its producer's codec, and without `first_offset` the records keep their offsets.
     """
     _check_magic(to_magic)
-    appending = appending or Appending()
     batches = list(_batches(data))
     if not batches:
         raise InvalidRecordError("no whole message in the set, expected at least one", position=0)
@@ -73,8 +68,9 @@ def up_convert(data: Buffer, to_magic: int, appending: Appending | None = None, 
     for batch in batches:
         _check_produced(batch.header, first.magic, to_magic, is_only=len(batches) == 1)
     records = _records(batches, Decoder(limit=limit))
-    codec = _codec(first) if appending.codec is None else appending.codec
-    return _build(_numbered(records, appending.first_offset), to_magic, codec, appending)
+    if first_offset is not None:
+        records = [record._replace(offset=offset) for offset, record in enumerate(records, first_offset)]
+    return _build(records, to_magic, traits or BatchTraits(codec=_codec(first)))
 
 
 def rewrite_as_v2(data: Buffer, *, limit: int | None = None) -> bytes:
@@ -144,37 +140,25 @@ def _down(batch: _Batch, to_magic: int, first_offset: int, decoder: Decoder) -> 
 def _build_like(header: BatchHeader, records: Sequence[Record], magic: int) -> bytes:
     """The records of a stored batch converted to another magic, with its codec and timestamp type."""
     appended = header.timestamp_type is TimestampType.LOG_APPEND_TIME
-    like = Appending(log_append_time=header.max_timestamp if appended else None)
-    return _build(records, magic, _codec(header), like)
+    traits = BatchTraits(codec=_codec(header), log_append_time=header.max_timestamp if appended else None)
+    return _build(records, magic, traits)
 
 
-def _build(records: Sequence[Record], magic: int, codec: Codec, appending: Appending) -> bytes:
+def _build(records: Sequence[Record], magic: int, traits: BatchTraits) -> bytes:
     if magic == 2:
-        traits = BatchTraits(
-            codec=codec,
-            level=appending.level,
-            log_append_time=appending.log_append_time,
-            partition_leader_epoch=appending.partition_leader_epoch,
-        )
         return build_columns(from_records(records), traits)
     check_records(records)
-    if appending.log_append_time is None:
-        return encode_message_set(records, magic, codec=codec, level=appending.level)
+    if traits.log_append_time is None:
+        return encode_message_set(records, magic, codec=traits.codec, level=traits.level)
     return encode_message_set(
         records,
         magic,
-        codec=codec,
+        codec=traits.codec,
         timestamp_type=TimestampType.LOG_APPEND_TIME,
-        log_append_time=appending.log_append_time,
-        level=appending.level,
+        log_append_time=traits.log_append_time,
+        level=traits.level,
         stamp_inner=True,
     )
-
-
-def _numbered(records: Sequence[Record], first_offset: int | None) -> Sequence[Record]:
-    if first_offset is None:
-        return records
-    return [record._replace(offset=offset) for offset, record in enumerate(records, first_offset)]
 
 
 def _codec(header: BatchHeader) -> Codec:

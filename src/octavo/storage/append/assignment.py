@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from octavo.format.batches.batch import BatchTraits, Origin
+from octavo.format.compression import Codec
 from octavo.format.record import TimestampType
 from octavo.kernels.layout import NO_TIMESTAMP
 from octavo.storage.log.validation_settings import ValidationSettings
@@ -24,6 +26,16 @@ class Assignment(NamedTuple):
     def log_append_time(self) -> int | None:
         """The timestamp for all records, if the topic uses LogAppendTime."""
         return self.now_ms if self.settings.timestamp_type is TimestampType.LOG_APPEND_TIME else None
+
+    def traits(self, codec: Codec, origin: Origin | None = None) -> BatchTraits:
+        """The properties of a batch that is built with this codec."""
+        return BatchTraits(
+            codec=codec,
+            level=self.settings.level,
+            log_append_time=self.log_append_time,
+            partition_leader_epoch=self.leader_epoch,
+            origin=origin or Origin(),
+        )
 
 
 class WritableBatches(NamedTuple):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from octavo.errors import CorruptBatchError, CorruptionError, EncodingError, InvalidBatchError, UnforeseenBatchError
 from octavo.format.batches.batch_row import BatchRow, batch_row
-from octavo.format.batches.convert import Appending, up_convert
+from octavo.format.batches.convert import up_convert
 from octavo.format.compression import Codec
 from octavo.format.legacy.message import read_messages
 from octavo.kernels import layout
@@ -29,15 +29,8 @@ def convert(view: memoryview, table: NDArray[np.void], codec: Codec, assignment:
     if len(others):
         other = batch_row(table, others[0])
         raise InvalidBatchError(f"{other} has magic {other.magic}, expected {first.magic} like the set's first")
-    appending = Appending(
-        first_offset=assignment.first_offset,
-        codec=codec,
-        level=assignment.settings.level,
-        log_append_time=assignment.log_append_time,
-        partition_leader_epoch=assignment.leader_epoch,
-    )
     try:
-        return built_set(up_convert(view, 2, appending), assignment)
+        return built_set(up_convert(view, 2, assignment.traits(codec), assignment.first_offset), assignment)
     except CorruptionError as error:
         raise refusal_of(error) from error
     except EncodingError as error:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import EncodingError, UnforeseenBatchError
-from octavo.format.batches.batch import BatchTraits, Origin, build_columns
+from octavo.format.batches.batch import Origin, build_columns
 from octavo.format.batches.batch_row import BatchRow, batch_rows
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
@@ -64,14 +64,7 @@ def _build(columns: RecordColumns, batch: BatchRow, codec: Codec, assignment: As
     try:
         if not columns.rows:
             return _build_nothing(origin, assignment)
-        traits = BatchTraits(
-            codec=codec,
-            level=assignment.settings.level,
-            log_append_time=assignment.log_append_time,
-            partition_leader_epoch=assignment.leader_epoch,
-            origin=origin,
-        )
-        return build_columns(columns, traits)
+        return build_columns(columns, assignment.traits(codec, origin))
     except EncodingError as error:
         raise UnforeseenBatchError(f"a batch that cannot be rebuilt: {error}") from error
 
