@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import resource
 import threading
+from pathlib import Path
 from typing import Protocol
 
-from octavo.system.filesystem import File
+from octavo.system.filesystem import File, FileSystem
 from octavo.system.forks import on_fork
 from octavo.system.regular_file import when_too_many_are_open
 
@@ -85,7 +86,9 @@ on_fork(OPEN_FILES)
 class ReleasableFile:
     """The base class for owners of one file without a mapping; any thread may release the file at any time."""
 
-    def __init__(self) -> None:
+    def __init__(self, filesystem: FileSystem, path: Path) -> None:
+        self.path = path
+        self._filesystem = filesystem
         self._file: File | None = None
 
     def release(self) -> None:
@@ -97,3 +100,8 @@ class ReleasableFile:
     def release_if_idle(self) -> bool:
         self._file = None  # a thread about to use the open file has its own reference
         return True
+
+    def unlink(self) -> None:
+        """Remove the file, if there is one."""
+        self.release()
+        self._filesystem.unlink(self.path)

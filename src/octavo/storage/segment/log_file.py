@@ -62,9 +62,7 @@ class LogFile(ReleasableFile):
     """
 
     def __init__(self, filesystem: FileSystem, path: Path) -> None:
-        super().__init__()
-        self.path = path
-        self._filesystem = filesystem
+        super().__init__(filesystem, path)
         self.size = filesystem.size(path)
 
     @classmethod
@@ -201,10 +199,6 @@ class LogFile(ReleasableFile):
     def rename(self, path: Path) -> None:
         self._filesystem.rename(self.path, path)
         self.path = path
-
-    def unlink(self) -> None:
-        self.release()
-        self._filesystem.unlink(self.path)
 
 
 def _values(table: NDArray[np.void], search_by: SearchBy) -> NDArray[np.int64]:

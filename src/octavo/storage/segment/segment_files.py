@@ -13,6 +13,7 @@ from octavo.storage.segment.txn_index_file import TxnIndexFile
 from octavo.system.filesystem import FileSystem
 
 KINDS = FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX
+_File = LogFile | OffsetIndexFile | TimeIndexFile | TxnIndexFile
 
 
 class SegmentFiles:
@@ -35,28 +36,16 @@ class SegmentFiles:
         path = self.path(FileKind.LOG)
         preallocated = config.segment_bytes if config.preallocate else 0
         self.log = LogFile.create(filesystem, path, preallocated) if create else LogFile(filesystem, path)
-        self._limits = limits = IndexLimits(config.index_interval_bytes, config.segment_index_bytes)
+        most = config.segment_index_bytes
+        self._limits = IndexLimits(config.index_interval_bytes, most)
         self.offset_index = OffsetIndexFile(
-            filesystem,
-            self.path(FileKind.OFFSET_INDEX),
-            base_offset,
-            limits.segment_index_bytes,
-            lambda: self._built().offset_index,
+            filesystem, self.path(FileKind.OFFSET_INDEX), base_offset, most, lambda: self._built().offset_index
         )
         self.time_index = TimeIndexFile(
-            filesystem,
-            self.path(FileKind.TIME_INDEX),
-            base_offset,
-            limits.segment_index_bytes,
-            lambda: self._built().time_index,
+            filesystem, self.path(FileKind.TIME_INDEX), base_offset, most, lambda: self._built().time_index
         )
         self.txn_index = TxnIndexFile(filesystem, self.path(FileKind.TXN_INDEX), base_offset)
-        self._all: tuple[LogFile | OffsetIndexFile | TimeIndexFile | TxnIndexFile, ...] = (
-            self.log,
-            self.offset_index,
-            self.time_index,
-            self.txn_index,
-        )  # in the order of KINDS
+        self._all: tuple[_File, ...] = self.log, self.offset_index, self.time_index, self.txn_index  # as in KINDS
 
     def path(self, kind: FileKind, transient: Transient | None = None) -> Path:
         """The path of the file of this kind, or its path with another transient suffix."""

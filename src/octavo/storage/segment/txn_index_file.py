@@ -16,11 +16,9 @@ class TxnIndexFile(ReleasableFile):
     """Written under the log's lock; a reader gets the entries that existed when it began."""
 
     def __init__(self, filesystem: FileSystem, path: Path, base_offset: int) -> None:
-        super().__init__()
-        self.path = path
+        super().__init__(filesystem, path)
         self.base_offset = base_offset
         self.is_new = False  # a power loss could still lose the file's name
-        self._filesystem = filesystem
 
     def append(self, aborted: AbortedTxn) -> None:
         """Add a transaction; its marker must come after those of all others."""
@@ -70,11 +68,6 @@ class TxnIndexFile(ReleasableFile):
         if self._filesystem.exists(self.path):
             self._filesystem.rename(self.path, path)
         self.path = path
-
-    def unlink(self) -> None:
-        """Remove the file, if there is one."""
-        self.release()
-        self._filesystem.unlink(self.path)
 
     def _cut(self, size: int) -> None:
         if (file := self._open()) is not None:
