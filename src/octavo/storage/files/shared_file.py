@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import binascii
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from octavo.errors import CorruptionError
+from octavo.format.small_files.json_object import decode_object, encode_object
 from octavo.system.filesystem import FilesToRead
 
 Content = TypeVar("Content")
@@ -38,15 +38,12 @@ class SharedFile(Generic[Content]):
 
     def encode(self, revision: int, content: Content) -> bytes:
         """The file's bytes."""
-        fields = {"version": _VERSION, "revision": revision, **self._to_fields(content)}
-        return (json.dumps(fields, indent=1) + "\n").encode()
+        return encode_object({"version": _VERSION, "revision": revision, **self._to_fields(content)})
 
     def decode(self, data: bytes) -> tuple[int, Content]:
         """The revision and the content; CorruptionError if they are not what `encode` writes."""
         try:
-            fields = json.loads(data)
-            if fields["version"] != _VERSION:
-                raise CorruptionError(f"version {fields['version']!r}, expected {_VERSION}")
+            fields = decode_object(data, _VERSION)
             return int(fields["revision"]), self._of_fields(fields)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError, binascii.Error) as error:
             raise CorruptionError(f"not what octavo writes to {self.name}: {error!r}") from None
