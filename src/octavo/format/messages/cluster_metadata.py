@@ -5,10 +5,10 @@ Ids 6, 13 and 16 were abandoned before any release.
 
 from __future__ import annotations
 
-from octavo.format.messages.records import MetadataRecord, decode_metadata, metadata_type, metadata_types
+from octavo.format.messages.records import MetadataRecord, by_id, decode_metadata, metadata_type
 from octavo.format.varint import Bytes
 
-METADATA_TYPES = metadata_types(
+METADATA_TYPES = by_id(
     metadata_type(0, "RegisterBrokerRecord", "0-4", """
         brokerId              int32
         isMigratingZkBroker   bool    2+

@@ -7,7 +7,7 @@ So null is written explicitly, and a member without classicMemberMetadata needs 
 
 from __future__ import annotations
 
-from octavo.format.messages.records import CoordinatorRecord, decode_record, record_type, record_types
+from octavo.format.messages.records import CoordinatorRecord, by_id, decode_record, record_type
 from octavo.format.varint import Bytes
 
 _OFFSET = """
@@ -30,7 +30,7 @@ _TARGET_ASSIGNMENT = """
         partitions  []int32
 """
 
-CONSUMER_OFFSETS_TYPES = record_types(
+CONSUMER_OFFSETS_TYPES = by_id(
     record_type(0, "LegacyOffsetCommit", _OFFSET, "0", "none", """
         offset           int64
         metadata         string

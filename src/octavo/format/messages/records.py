@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from octavo.errors import CorruptionError
 from octavo.format.messages.codec import decode_prefix, encode
@@ -49,6 +49,9 @@ class MetadataType(NamedTuple):
     id: int
     name: str
     message: MessageSchema
+
+
+Kind = TypeVar("Kind", RecordType, MetadataType)
 
 
 class Versioned(NamedTuple):
@@ -90,7 +93,7 @@ def record_type(type_id: int, name: str, key: str, versions: str, flexible: str,
     )
 
 
-def record_types(*types: RecordType) -> dict[int, RecordType]:
+def by_id(*types: Kind) -> dict[int, Kind]:
     """A topic's record types by their ids."""
     return {kind.id: kind for kind in types}
 
@@ -98,11 +101,6 @@ def record_types(*types: RecordType) -> dict[int, RecordType]:
 def metadata_type(type_id: int, name: str, versions: str, fields: str) -> MetadataType:
     """Declare a metadata record type; all its versions are flexible."""
     return MetadataType(type_id, _constant_name(name), message(name, versions, "0+", fields))
-
-
-def metadata_types(*types: MetadataType) -> dict[int, MetadataType]:
-    """Metadata record types by their ids."""
-    return {kind.id: kind for kind in types}
 
 
 def decode_record(types: Mapping[int, RecordType], key: Bytes, value: Bytes | None) -> CoordinatorRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.errors import CorruptionError
 from octavo.format.kafka_uuid import to_text
-from octavo.format.messages.records import MetadataRecord, metadata_type, metadata_types
+from octavo.format.messages.records import MetadataRecord, by_id, metadata_type
 from octavo.format.messages.schema import Row
 
 _SEGMENT_ID = """
@@ -30,7 +30,7 @@ _SEGMENT = """
     txnIndexEmpty          bool   tag=0 default=false
 """
 
-REMOTE_METADATA_TYPES = metadata_types(
+REMOTE_METADATA_TYPES = by_id(
     metadata_type(0, "RemoteLogSegmentMetadataRecord", "0", _SEGMENT_ID + _SEGMENT),
     metadata_type(1, "RemoteLogSegmentMetadataUpdateRecord", "0", _SEGMENT_ID + """
     brokerId               int32

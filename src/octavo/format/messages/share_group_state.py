@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from octavo.format.messages.records import record_type, record_types
+from octavo.format.messages.records import by_id, record_type
 
 _SHARE_PARTITION = """
     groupId    string
@@ -11,7 +11,7 @@ _SHARE_PARTITION = """
     partition  int32
 """
 
-SHARE_GROUP_STATE_TYPES = record_types(
+SHARE_GROUP_STATE_TYPES = by_id(
     record_type(0, "ShareSnapshot", _SHARE_PARTITION, "0", "0+", """
         snapshotEpoch          int32
         stateEpoch             int32

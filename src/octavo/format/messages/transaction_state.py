@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from octavo.format.messages.records import CoordinatorRecord, decode_record, record_type, record_types
+from octavo.format.messages.records import CoordinatorRecord, by_id, decode_record, record_type
 from octavo.format.varint import Bytes
 
 
@@ -26,7 +26,7 @@ class TransactionStatus(IntEnum):
         return "".join(word.capitalize() for word in self.name.split("_"))
 
 
-TRANSACTION_STATE_TYPES = record_types(
+TRANSACTION_STATE_TYPES = by_id(
     record_type(0, "TransactionLog", "transactionalId  string", "0-1", "1+", """
         producerId                        int64
         previousProducerId                int64  1+  tag=0 default=-1
