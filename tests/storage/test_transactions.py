@@ -57,5 +57,5 @@ def test_transactions_are_in_the_order_of_their_offsets() -> None:
 
 
 def test_only_a_transaction_that_began_is_completed() -> None:
-    with pytest.raises(IllegalStateError, match="no transaction began there"):
+    with pytest.raises(IllegalStateError, match="no ongoing transaction has this first offset"):
         started((7, 3)).complete(CompletedTxn(7, 4, 9, is_aborted=True))
