@@ -47,6 +47,21 @@ def boasting(client: socket.socket) -> None:
     client.sendall(struct.pack(">i", 100 << 20) + bytes(10_000))
 
 
+def dripping(client: socket.socket) -> None:
+    """Sends a request byte by byte, in as many packets."""
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for position in range(len(METADATA_FRAME)):
+        client.sendall(METADATA_FRAME[position : position + 1])
+
+
+def sipping(client: socket.socket) -> None:
+    """Asks for many records, and takes them in small sips, which do not end."""
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.sendall(fetch_frame(0, 0) * 20)
+    for _ in range(10):
+        client.recv(100)
+
+
 def deaf(client: socket.socket) -> None:
     """Asks for many records, and takes none of them."""
     client.sendall(fetch_frame(0, 0) * 20)
@@ -70,7 +85,7 @@ def half_closed(client: socket.socket) -> None:
     client.shutdown(socket.SHUT_WR)
 
 
-@pytest.mark.parametrize("behave", [silent, cut_off, boasting, deaf, patient, hasty, half_closed])
+@pytest.mark.parametrize("behave", [silent, cut_off, boasting, dripping, sipping, deaf, patient, hasty, half_closed])
 def test_others_are_served(tmp_path: Path, behave: Callable[[socket.socket], None]) -> None:
     served = Served(tmp_path / "logs")
     (address,) = served.addresses.values()

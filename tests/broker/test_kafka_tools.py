@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from octavo.broker.broker import Broker
 from tests.interop.broker import JVM_OPTIONS, KAFKA_VERSION
@@ -19,7 +20,8 @@ pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 TOOLS = "org.apache.kafka.tools."
 CONFIGS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super.users": "User:ANONYMOUS",
+    "super.users": "User:ANONYMOUS;User:carol",
+    "sasl.enabled.mechanisms": "SCRAM-SHA-256",
 }
 
 
@@ -41,7 +43,8 @@ class Tools:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with Broker(tmp_path_factory.mktemp("tools") / "logs", configs=CONFIGS) as broker:
+    listen = ["PLAINTEXT://127.0.0.1:0", "SASL_PLAINTEXT://127.0.0.1:0"]
+    with Broker(tmp_path_factory.mktemp("tools") / "logs", listen=listen, configs=CONFIGS) as broker:
         yield broker
 
 
@@ -96,6 +99,9 @@ def test_configs_and_users(tools: Tools, running: Broker) -> None:
     user = ["--entity-type", "users", "--entity-name", "carol"]
     tools.run(tool, "--alter", *user, "--add-config", "SCRAM-SHA-256=[iterations=8192,password=x]")
     assert "SCRAM-SHA-256=iterations=8192" in tools.run(tool, "--describe", "--entity-type", "users")
+    login = {"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "carol", "sasl.password": "x"}
+    carols = {"bootstrap.servers": str(running.addresses["SASL_PLAINTEXT"]), "security.protocol": "SASL_PLAINTEXT"}
+    assert "configured" in AdminClient({**carols, **login}).list_topics(timeout=30).topics
     tools.run(tool, "--alter", *user, "--delete-config", "SCRAM-SHA-256")
     assert "carol" not in tools.run(tool, "--describe", "--entity-type", "users")
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import socket
+import ssl
 import stat
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,16 +30,20 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from cryptography.x509 import load_pem_x509_certificate
 
 from octavo.broker.broker import Broker
+from octavo.broker.context import Context
+from octavo.broker.handlers import HANDLERS, Handler
+from octavo.broker.request import Answer, NoAnswer, Request
 from octavo.broker.security.listeners import listeners_of
 from octavo.broker.security.scram import ScramMechanism as Mechanism
 from octavo.broker.security.tls import principal_of
 from octavo.errors import ConfigError
 from octavo.format.names import SECURITY_STORE
-from octavo.format.protocol.apis import API_VERSIONS, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from octavo.format.protocol.apis import API_VERSIONS, APIS, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from octavo.format.protocol.error_codes import ErrorCode
 from tests.broker.librdkafka import SECONDS, Servers, consume, produce
 from tests.broker.logins import SASL_CONFIGS, USERS, first_message, jaas, log_in, scram_proof
 from tests.broker.raw import RawClient
+from tests.cli.runs import octavo
 
 ASKED = {"topics": None}
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -125,6 +134,54 @@ def test_a_certificate_names_its_client(secured: Broker, certificates: Path) -> 
     for done in admin.create_acls([allow]).values():
         done.result(SECONDS)
     assert delivery_error(known, "t") is None
+
+
+@pytest.mark.parametrize("issuer, is_answered", [("the authority", True), ("another", False), (None, False)])
+def test_a_required_certificate_must_be_of_the_known_authority(
+    secured: Broker, authority: trustme.CA, tmp_path: Path, issuer: str | None, is_answered: bool
+) -> None:
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    if issuer is not None:
+        issued_by = authority if issuer == "the authority" else trustme.CA()
+        issued_by.issue_cert("alice.example").configure_cert(context)
+    answer = None
+    with RawClient(secured.addresses["SSL"]) as client, suppress(ssl.SSLError):
+        client.socket = context.wrap_socket(client.socket, server_hostname="127.0.0.1")
+        answer = client.ask(API_VERSIONS, 0, {})  # in TLS 1.3 a client learns only now whether it was accepted
+    assert (answer is not None) == is_answered
+
+
+def test_a_user_that_the_command_added_can_log_in(
+    tmp_path: Path, configs: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("from-stdin\n"))
+    assert octavo("users", str(tmp_path / "logs"), "--add", "admin").exit == 0
+    with Broker(tmp_path / "logs", listen="SASL_PLAINTEXT://127.0.0.1:0", configs=configs) as broker:
+        login = {"sasl_mechanism": "SCRAM-SHA-256", "sasl_username": "admin", "sasl_password": "from-stdin"}
+        assert delivery_error(servers(broker, "SASL_PLAINTEXT", **login), "new") is None
+
+
+def test_only_three_apis_are_reached_before_a_login(secured: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    reached: list[int] = []
+
+    def noting(key: int) -> Handler:
+        def handle(request: Request, context: Context) -> Answer:
+            reached.append(key)
+            return NoAnswer()
+
+        return handle
+
+    for key in HANDLERS:
+        monkeypatch.setitem(HANDLERS, key, noting(key))
+    for api in APIS.values():
+        for version in (api.versions.lowest, api.versions.highest):
+            with RawClient(secured.addresses["SASL_PLAINTEXT"]) as client:
+                client.socket.sendall(client.frame(api, version, bytes(1000)))
+                client.socket.shutdown(socket.SHUT_WR)
+                assert client.receive() is None
+    assert set(reached) <= {API_VERSIONS.key, SASL_HANDSHAKE.key, SASL_AUTHENTICATE.key}
+    assert API_VERSIONS.key in reached
 
 
 def delivery_error(known: Servers, topic: str) -> KafkaError | None:
