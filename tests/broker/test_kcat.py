@@ -11,7 +11,7 @@ import pytest
 import octavo
 from octavo.broker.broker import Broker
 
-pytestmark = pytest.mark.skipif(shutil.which("kcat") is None, reason="kcat is not installed")
+pytestmark = pytest.mark.skipif(shutil.which("kcat") is None, reason="kcat is not installed (on Debian: apt-get install kcat)")
 
 
 def kcat(broker: Broker, *arguments: str, stdin: str = "") -> str:

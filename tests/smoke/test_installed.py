@@ -122,6 +122,14 @@ def test_kafkas_clients_reach_the_broker(servers: str) -> None:
     consumer.close()
 
 
+@pytest.mark.skipif(shutil.which("kcat") is None, reason="kcat is not installed (on Debian: apt-get install kcat)")
+def test_kcat_reaches_the_broker(servers: str) -> None:
+    kcat = ["kcat", "-b", servers, "-t", "orders"]
+    subprocess.run([*kcat, "-P"], input="a coffee\na tea\n", text=True, check=True, timeout=60)
+    shown = subprocess.run([*kcat, "-C", "-e", "-q"], capture_output=True, text=True, check=True, timeout=60)
+    assert shown.stdout == "a coffee\na tea\n"
+
+
 @pytest.mark.skipif(SPARK, reason="PySpark is installed")
 def test_without_spark_its_option_says_what_to_install(folder: Path) -> None:
     assert "pip install 'octavo[spark]'" in run(COMMAND, "topics", "logs", "--spark", folder=folder).stderr
