@@ -88,8 +88,13 @@ def test_what_is_not_a_topic_is_refused(tmp_path: Path) -> None:
                 logs.create_topic(name, 1)
         with pytest.raises(TopicExistsError):
             logs.create_topic("a.b", 1)
-        with pytest.raises(InvalidPartitionsError):
-            logs.create_topic("c", 0)
+        for partitions in (0, -1, ()):
+            with pytest.raises(InvalidPartitionsError, match="it needs at least 1"):
+                logs.create_topic("c", partitions)
+        with pytest.raises(InvalidPartitionsError, match="partition -1 of topic c: the numbers of partitions start at"):
+            logs.create_topic("c", [2, -1])
+        with pytest.raises(InvalidPartitionsError, match=r"partition -1 of topic a\.b"):
+            logs.create_partitions("a.b", [-1])
         with pytest.raises(ConfigError, match=r"did you mean segment\.bytes"):
             logs.create_topic("c", 1, {"segment.byte": 5})
         with pytest.raises(UnknownTopicOrPartitionError):

@@ -197,6 +197,32 @@ def test_a_deletion_goes_on_in_each_directory(tmp_path: Path, files: WatchedFile
         assert logs.log("t", 0).folder == two / "t-0"
 
 
+def test_a_validation_and_a_failed_creation_keep_what_is_stored_of_a_deleted_topic(
+    tmp_path: Path, files: WatchedFileSystem
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    with opened(one, two) as logs:
+        logs.create_topic("t", 4, {"retention.ms": 5})
+    kill_at(files, "t-1", lambda logs: logs.delete_topic("t"), one, two)
+
+    def watch(path: Path) -> None:
+        if path.name == "t-0":
+            raise UnknownTopicOrPartitionError("no such thing")
+
+    with opened(two, files=files) as logs:
+        logs.check_topic("t", 1, {})
+        logs.create_topic("u", 1)
+        assert pending(two) == "delete"  # the first directory has not done it yet
+        files.watch = watch
+        with pytest.raises(UnknownTopicOrPartitionError, match="no such thing"):
+            logs.create_topic("t", 1)
+        assert pending(two) == "delete"
+        files.watch = lambda path: None
+        logs.create_topic("t", 1)
+        assert logs.topic_overrides("t") == {}
+        assert pending(two) is None
+
+
 def test_an_error_leaves_nothing_of_a_creation(tmp_path: Path, files: WatchedFileSystem) -> None:
     def watch(path: Path) -> None:
         if path.name == "t-2":

@@ -53,11 +53,11 @@ class ReindexResult:
 
 def plan(directory: Directory, configs: Mapping[str, Given], *, write: bool) -> list[ReindexTask]:
     """One task per segment; `configs` override the topics' own."""
-    known = TopicConfigs()
+    known = TopicConfigs(explicit={files.folder.topic: configs for files in directory.partitions.values()})
     known.read(LocalFileSystem(), Path(directory.root.location.path))
     tasks = []
     for files in directory.partitions.values():
-        config = known.of(files.folder.topic, configs)
+        config = known.of(files.folder.topic)
         limits = IndexLimits(config.index_interval_bytes, config.segment_index_bytes)
         folder = Path(files.location.path)
         for segment in files.segments:

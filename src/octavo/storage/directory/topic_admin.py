@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from octavo.config import BrokerConfig, Given, LogConfig
@@ -60,21 +60,19 @@ class TopicAdmin:
     def prepare(
         self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
     ) -> PendingTopic:
-        """What to create for a topic; raises if that is impossible. Configs that are still stored for a deleted topic
-        of that name are dropped."""
+        """What to create for a topic; raises if that is impossible. Changes nothing."""
         with self._logs.usable():
             self._check_name(topic)
             wanted = self._broker_config.num_partitions if partitions is None else partitions
-            numbers = range(wanted) if isinstance(wanted, int) else sorted(set(wanted))
-            if not numbers or numbers[0] < 0:
+            numbers = _numbers(topic, wanted)
+            if not numbers:
                 raise InvalidPartitionsError(f"{wanted} partitions for topic {topic}: it needs at least 1")
-            self._configs.forget(topic)
-            altered = self._configs.altered(topic, configs)
+            altered = self._configs.altered(topic, configs, is_new=True)
             return PendingTopic(topic, topic_id or random_uuid(), tuple(numbers), altered)
 
     def config(self, new: PendingTopic) -> LogConfig:
         """The configs that a topic will have."""
-        return self._configs.of(new.topic, {name: value for name, value in new.configs.items() if value is not None})
+        return self._configs.of_new(new.topic, new.configs)
 
     def make(self, new: PendingTopic, total: int | None) -> None:
         """Create a topic, or the rest of one after a crash; `total` is its number of partitions on all disks, if known.
@@ -97,8 +95,7 @@ class TopicAdmin:
                 problem = f"the new total must be larger than {len(known)}, not {partitions}"
                 raise InvalidPartitionsError(f"topic {topic}: {problem}")
             topic_id = self._logs.log(known[0]).topic_id or random_uuid()
-            numbers = range(partitions) if isinstance(partitions, int) else sorted(set(partitions))
-            wanted = [TopicPartition(topic, partition) for partition in numbers]
+            wanted = [TopicPartition(topic, partition) for partition in _numbers(topic, partitions)]
             stored = self._configs.stored.get(topic) or StoredTopic(topic_id)
             total = partitions if isinstance(partitions, int) else stored.partitions
             grown = replace(stored, topic_id=topic_id, partitions=total, pending=None)
@@ -174,6 +171,15 @@ class TopicAdmin:
                 raise TopicExistsError(f"topic {topic} already exists{hint}")
             if collide(topic, other):
                 raise InvalidTopicError(f"topic name {topic} collides with {other}: '.' and '_' count as the same")
+
+
+def _numbers(topic: str, partitions: Partitions) -> Sequence[int]:
+    if isinstance(partitions, int):
+        return range(partitions)
+    numbers = sorted(set(partitions))
+    if numbers and numbers[0] < 0:
+        raise InvalidPartitionsError(f"partition {numbers[0]} of topic {topic}: the numbers of partitions start at 0")
+    return numbers
 
 
 def check_topic_name(topic: str) -> None:

@@ -91,9 +91,9 @@ class Destinations:
 
     def _half_made(self, pending: PendingTopic, folders: Mapping[int, Path]) -> Destination:
         """A partly created topic, which will be complete before anything else is committed."""
-        configs = {name: value for name, value in pending.configs.items() if value is not None}
         places = {**dict.fromkeys(pending.partitions, self._roots[0]), **folders}
-        return Destination(pending.topic, self._of_new(pending.topic, configs), places, len(places), exists=False)
+        config = self._configs.of_new(pending.topic, pending.configs)
+        return Destination(pending.topic, config, places, len(places), exists=False)
 
     def _found(self, topic: str, folders: dict[int, Path]) -> Destination:
         stored = self._configs.stored.get(topic)
@@ -113,14 +113,8 @@ class Destinations:
             raise UnknownTopicOrPartitionError(f"there is no topic {topic} in {roots}; create it first")
         check_topic_name(topic)
         count = self._new_topics.partitions
-        config = self._of_new(topic, self._new_topics.configs)
+        config = self._configs.of_new(topic, self._new_topics.configs)
         return Destination(topic, config, dict.fromkeys(range(count), self._roots[0]), count, exists=False)
-
-    def _of_new(self, topic: str, configs: Mapping[str, Given]) -> LogConfig:
-        """The configs that the commit will create the topic with; those of an earlier topic of that name do not
-        count."""
-        self._configs.forget(topic)
-        return self._configs.of(topic, configs)
 
     def _note(self, root: Path, name: str) -> None:
         try:

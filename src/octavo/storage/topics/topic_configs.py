@@ -77,9 +77,12 @@ class TopicConfigs:
         for topic in self._explicit:
             self.of(topic)
 
-    def overrides(self, topic: str) -> dict[str, Given]:
-        """The configs set on the topic itself; like a broker, leaves out those that this version does not know."""
-        stored = self.stored[topic].configs if topic in self.stored else {}
+    def overrides(self, topic: str, *, is_new: bool = False) -> dict[str, Given]:
+        """The configs set on the topic itself; like a broker, leaves out those that this version does not know.
+
+        For a new topic, configs that are still stored for a deleted topic of that name do not count.
+        """
+        stored = self.stored[topic].configs if topic in self.stored and not is_new else {}
         merged = {**self._metadata.get(topic, {}), **stored}
         return {name: value for name, value in merged.items() if value is not None and name in TOPIC_CONFIGS}
 
@@ -110,10 +113,14 @@ class TopicConfigs:
         }
         return {**changed, **self.overrides(topic)}
 
-    def of(self, topic: str, changes: Mapping[str, Given] | None = None) -> LogConfig:
-        """The topic's effective configs, or what they would be with these changes."""
-        if changes:
-            return LogConfig.of({**self.overrides(topic), **self._explicit.get(topic, {}), **changes}, self.broker)
+    def of_new(self, topic: str, configs: Mapping[str, str | None] | Mapping[str, Given]) -> LogConfig:
+        """The effective configs of a topic that is created with these configs."""
+        given = {name: value for name, value in configs.items() if value is not None}
+        own = {**self.overrides(topic, is_new=True), **self._explicit.get(topic, {}), **given}
+        return LogConfig.of(own, self.broker)
+
+    def of(self, topic: str) -> LogConfig:
+        """The topic's effective configs."""
         if (config := self._known.get(topic)) is None:
             own = {**self.overrides(topic), **self._explicit.get(topic, {})}
             config = self._known[topic] = LogConfig.of(own, self.broker) if own else self.defaults
@@ -129,10 +136,12 @@ class TopicConfigs:
         self.stored.pop(topic, None)
         self._known.pop(topic, None)
 
-    def altered(self, topic: str, changes: Mapping[str, Given | None]) -> dict[str, str | None]:
+    def altered(
+        self, topic: str, changes: Mapping[str, Given | None], *, is_new: bool = False
+    ) -> dict[str, str | None]:
         """A topic's stored configs after changes, where None resets a config to its default; refuses invalid values."""
-        stored = dict(self.stored[topic].configs) if topic in self.stored else {}
-        effective = self.overrides(topic)
+        stored = dict(self.stored[topic].configs) if topic in self.stored and not is_new else {}
+        effective = self.overrides(topic, is_new=is_new)
         for name, value in changes.items():
             if name not in TOPIC_CONFIGS:
                 raise unknown("topic config", name, TOPIC_CONFIGS)
