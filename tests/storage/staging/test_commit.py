@@ -189,6 +189,18 @@ def test_a_commit_whose_files_are_lost_is_undone(scene: Scene) -> None:
     assert scene.values() == joined(batch_values(0), batch_values(1))
 
 
+@pytest.mark.parametrize("records", [3, 12])  # to be appended, and to be adopted as a segment
+def test_a_commit_whose_file_was_cut_between_two_batches_is_undone(scene: Scene, records: int) -> None:
+    scene.publish(0, scene.stage(batch_values(0)))
+    staged = scene.stage(batch_values(1, records))
+    with pytest.raises(Stopped):
+        scene.publish(1, staged, StopAt(CommitStep.DECIDED))
+    path = scene.root / "t-1" / staged[1].name
+    data = path.read_bytes()
+    scene.filesystem.truncate(path, int(walk(data).table["position"][-1]))
+    assert scene.values() == batch_values(0)
+
+
 def test_a_staged_file_that_went_before_the_decision_is_refused(scene: Scene) -> None:
     staged = scene.stage(batch_values(0))
     (scene.root / "t-1" / staged[1].name).unlink()

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.errors import StagedFileLostError
+from octavo.format.batches.chunk_walk import Chunk
+from octavo.format.batches.sound import broken
 from octavo.format.names import FileKind, SegmentFile
 from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.layout import MAGIC_POSITION
@@ -36,7 +38,7 @@ def is_adoptable(log: PartitionLog, path: Path, size: int, records: int) -> bool
     return is_near and is_large and keeps_time and size <= config.segment_bytes and records <= INT32_MAX
 
 
-def adopt(log: PartitionLog, path: Path, leader_epoch: int) -> None:
+def adopt(log: PartitionLog, staged: LogFile, leader_epoch: int) -> None:
     """Turn a staged file into the log's active segment, starting at the log's end.
 
     1. Write offsets and leader epoch into the batches' headers, in the staged file. 2. Sync it. 3. Roll, unless the
@@ -47,12 +49,12 @@ def adopt(log: PartitionLog, path: Path, leader_epoch: int) -> None:
     with log.changing("adopt a staged file"):
         filesystem = log.environment.filesystem
         first_offset = log.log_end_offset
-        end_offset, runs = _stamp(LogFile(filesystem, path), first_offset, leader_epoch)
+        end_offset, runs = _stamp(staged, first_offset, leader_epoch)
         if log.segments.active.size or log.segments.active.base_offset != first_offset:
             roll(log, first_offset)
         empty = log.segments.active
         empty.files.release()
-        filesystem.rename(path, log.folder / SegmentFile(first_offset, FileKind.LOG).name)
+        filesystem.rename(staged.path, log.folder / SegmentFile(first_offset, FileKind.LOG).name)
         if leader_epoch >= 0:
             log.epochs.assign(leader_epoch, first_offset)
         segment = Segment(log.folder, first_offset, log.config, filesystem, log.environment.clock)
@@ -69,14 +71,22 @@ def _stamp(staged: LogFile, first_offset: int, leader_epoch: int) -> tuple[int, 
     runs: list[Run] = []
     next_offset = first_offset
     for chunk in staged.chunks():
+        check_whole(chunk, staged)
         table = chunk.table
         next_offset = kernels.stamp_batches(chunk.data, table, next_offset, leader_epoch, False, None)
         for position in table["position"].tolist():
             # The CRC does not cover the changed fields.
             staged.file.pwrite(chunk.data[position : position + MAGIC_POSITION], chunk.file_position + position)
-        if chunk.stop is not None and chunk.stop_position != staged.size:
-            at = chunk.stop_position
-            raise StagedFileLostError(f"{staged.path}: no whole batch at position {at}")
         runs.append((chunk.file_position, table.copy()))
     staged.fsync()
     return next_offset, runs
+
+
+def check_whole(chunk: Chunk, staged: LogFile) -> None:
+    """Refuse a staged file that has a damaged batch, or that does not end with a whole one."""
+    damaged = np.flatnonzero(broken(chunk.table))
+    if len(damaged):
+        at = chunk.file_position + int(chunk.table["position"][damaged[0]])
+        raise StagedFileLostError(f"{staged.path}: a damaged batch at position {at}")
+    if chunk.stop is not None and chunk.stop_position != staged.size:
+        raise StagedFileLostError(f"{staged.path}: no whole batch at position {chunk.stop_position}")

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from octavo.errors import StagedFileLostError
 from octavo.format.batches.chunk_walk import Chunk
-from octavo.format.batches.sound import broken
 from octavo.format.batches.walker import walk
 from octavo.format.small_files.commit_store import PendingFile, PendingPart
 from octavo.kernels.layout import BATCH_OVERHEAD
@@ -18,7 +17,7 @@ from octavo.storage.append.append import set_bytes
 from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.segment.log_file import LogFile
-from octavo.storage.staging.adopt import adopt, is_adoptable
+from octavo.storage.staging.adopt import adopt, check_whole, is_adoptable
 from octavo.system.filesystem import FileSystem
 
 
@@ -49,16 +48,16 @@ def find(filesystem: FileSystem, name: str, folders: Sequence[Path]) -> Path | N
 def _bring_in_file(log: PartitionLog, file: PendingFile, path: Path, offset: int) -> None:
     leader_epoch = log.leader_epoch
     is_new = log.log_end_offset <= offset
-    if is_new and is_adoptable(log, path, file.size, file.records):
-        adopt(log, path, leader_epoch)
-        return
     staged = LogFile(log.environment.filesystem, path)
     if staged.size != file.size:
         raise StagedFileLostError(f"{path}: {staged.size} bytes, expected {file.size}")
+    if is_new and is_adoptable(log, path, file.size, file.records):
+        adopt(log, staged, leader_epoch)
+        return
     limit = set_bytes(log.config)
     there = not is_new
     for chunk in staged.chunks(check_crc=not is_new):
-        _check(chunk, staged)
+        check_whole(chunk, staged)
         first = 0
         if there:
             first = _count_there(log, chunk, offset)
@@ -81,15 +80,6 @@ def sets(chunk: Chunk, first: int, limit: int) -> Iterator[memoryview]:
         last = max(int(np.searchsorted(ends, starts[row] + limit, side="right")) - 1, row)
         yield chunk.data[starts[row] : ends[last]]
         row = last + 1
-
-
-def _check(chunk: Chunk, staged: LogFile) -> None:
-    damaged = np.flatnonzero(broken(chunk.table))
-    if len(damaged):
-        at = chunk.file_position + int(chunk.table["position"][damaged[0]])
-        raise StagedFileLostError(f"{staged.path}: a damaged batch at position {at}")
-    if chunk.stop is not None and chunk.stop_position != staged.size:
-        raise StagedFileLostError(f"{staged.path}: no whole batch at position {chunk.stop_position}")
 
 
 def _count_there(log: PartitionLog, chunk: Chunk, offset: int) -> int:
