@@ -91,7 +91,7 @@ class TopicChanges:
             self.store(
                 {topic: replace(stored, pending=self._deletion(found[topic])) for topic, stored in known.items()}
             )
-            self._rename_out(logs, lambda _, log: self._schedule(log.delete))
+            self._rename_out(logs)
         except BaseException:
             renamed = {
                 topic_partition.topic
@@ -169,7 +169,7 @@ class TopicChanges:
             if log.topic_id in (None, stored.topic_id)
         }
         logs = {topic_partition: (self._logs.root_of(topic_partition), log) for topic_partition, log in own.items()}
-        self._rename_out(logs, lambda _, log: self._schedule(log.delete))
+        self._rename_out(logs)
         if self._are_open(pending.directories) and not self._logs.unreadable:
             current = self._configs.stored.get(topic)
             self.store({topic: current if current and current.topic_id != stored.topic_id else None})
@@ -214,13 +214,13 @@ class TopicChanges:
                         self._schedule(partial(remove_folder, self._files, target))
                 self._files.fsync_folder(root.path)
 
-    def _rename_out(self, logs: Made, then: Callable[[LogRoot, PartitionLog], None]) -> None:
-        """Hide partitions, rename as many of their folders as possible and sync the names; then raise the first
-        error."""
+    def _rename_out(self, logs: Made) -> None:
+        """Hide partitions, rename as many of their folders as possible and sync the names; they are removed later. Then
+        raise the first error."""
         self._logs.hide(logs)
         staying, failures = dict(logs), list[KafkaStorageError]()
         try:
-            for topic_partition, (root, log) in logs.items():
+            for topic_partition, (_, log) in logs.items():
                 try:
                     log.rename_for_deletion(_deleted_name(topic_partition))
                 except KafkaStorageError as error:
@@ -228,7 +228,7 @@ class TopicChanges:
                     continue
                 del staying[topic_partition]
                 self._logs.remove(topic_partition)
-                then(root, log)
+                self._schedule(log.delete)
         finally:
             there = {
                 topic_partition: found

@@ -161,16 +161,14 @@ class Segment:
     def is_index_full(self) -> bool:
         return not (self.files.offset_index.room and self.files.time_index.room)
 
-    def find_batch(self, offset: int, start_position: int = 0) -> BatchPlace | None:
+    def find_batch(self, offset: int) -> BatchPlace | None:
         """The first batch whose last offset is not below this offset; None if there is none."""
         log, entry = self.files.log, self.files.offset_index.lookup(offset)
         head = log.head(entry.position)
         if entry.position and not log.begins_batch(entry, head):
             entry = self.index_entry(offset)
             head = log.head(entry.position)
-        if start_position <= entry.position:
-            return log.find(SearchBy.LAST_OFFSET, offset, entry.position, head)
-        return log.find(SearchBy.LAST_OFFSET, offset, start_position)
+        return log.find(SearchBy.LAST_OFFSET, offset, entry.position, head)
 
     def index_entry(self, offset: int) -> OffsetPosition:
         """The offset index's entry with the largest offset that is not above this one."""
