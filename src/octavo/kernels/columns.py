@@ -43,6 +43,12 @@ class BinaryColumn:
         if self.validity is not None:
             self.validity.fill(0xFF)  # a decode only clears the bits of nulls
 
+    def valid(self, rows: int) -> NDArray[np.bool_]:
+        """Which of the first `rows` values are not null."""
+        if self.validity is None:
+            return np.ones(rows, np.bool_)
+        return np.unpackbits(self.validity, count=rows, bitorder="little").view(np.bool_)
+
     def taken(self, rows: NDArray[np.intp]) -> BinaryColumn:
         """A column with only these rows."""
         starts = self.offsets[rows].astype(np.int64)

@@ -78,7 +78,7 @@ def route_rows(
     chosen = np.empty(rows, np.int32) if named is None else named.copy()
     is_open = np.ones(rows, np.bool_) if named is None else named < 0
     if columns.key is not None and not ignore_keys and is_open.any():
-        is_keyed = is_open & _valid(columns.key, rows)
+        is_keyed = is_open & columns.key.valid(rows)
         np.copyto(chosen, partitions_for_keys(columns.key, rows, partitions), where=is_keyed)
         is_open &= ~is_keyed
     if is_open.any():
@@ -101,12 +101,6 @@ def partitions_for_keys(keys: BinaryColumn, rows: int, partitions: int) -> NDArr
     hashes = np.empty(rows, np.int32)
     kernels.murmur2_column(keys.offsets, keys.data.data, hashes)
     return (hashes & np.int32(_POSITIVE)) % np.int32(partitions)
-
-
-def _valid(column: BinaryColumn, rows: int) -> NDArray[np.bool_]:
-    if column.validity is None or not column.nulls:
-        return np.ones(rows, np.bool_)
-    return np.unpackbits(column.validity, count=rows, bitorder="little").astype(np.bool_)
 
 
 def _estimated_sizes(columns: RecordColumns) -> NDArray[np.int64]:

@@ -78,10 +78,7 @@ def refusal(faults: Sequence[Fault]) -> RecordsRejected:
 
 def null_flags(column: BinaryColumn | None, rows: int) -> Flags | None:
     """Which values of a column are null; None if there are no nulls."""
-    if column is None or not column.nulls or column.validity is None:
-        return None
-    nulls: Flags = np.unpackbits(column.validity, count=rows, bitorder="little") == 0
-    return nulls
+    return ~column.valid(rows) if column is not None and column.nulls else None
 
 
 def _beyond_limits(timestamp: int, assignment: Assignment) -> str:

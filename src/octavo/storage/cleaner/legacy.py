@@ -116,10 +116,7 @@ class LegacyFilter:
 
 def _is_null(column: BinaryColumn | None, rows: int) -> NDArray[np.bool_]:
     assert column is not None
-    if column.validity is None:
-        return np.zeros(rows, np.bool_)
-    is_null: NDArray[np.bool_] = np.unpackbits(column.validity, count=rows, bitorder="little") == 0
-    return is_null
+    return ~column.valid(rows)
 
 
 def _check_empty(table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> None:
