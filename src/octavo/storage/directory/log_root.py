@@ -27,7 +27,7 @@ from octavo.format.names import (
 from octavo.format.small_files import clean_shutdown, meta_properties
 from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.directory.checkpoints import OffsetCheckpoints
-from octavo.storage.files.small_file import replace_file
+from octavo.storage.files.small_file import read_file, replace_file
 from octavo.system.filesystem import FileSystem, LocalFileSystem, Lock, is_disk_failure
 from octavo.system.forks import FORKED
 from octavo.system.os_errors import described
@@ -165,12 +165,8 @@ class LogRoot:
 
     def meta(self) -> MetaProperties | None:
         """The content of meta.properties; None if there is no such file."""
-        path = self.path / META_PROPERTIES
-        if self._meta is None and self.files.exists(path):
-            try:
-                self._meta = meta_properties.decode(self.files.read_bytes(path))
-            except CorruptionError as error:
-                raise error.at(path=str(path)) from None
+        if self._meta is None:
+            self._meta = read_file(self.files, self.path / META_PROPERTIES, meta_properties.decode)
         return self._meta
 
     def write_meta(self, meta: MetaProperties, now_ms: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from octavo.errors import CorruptionError
 from octavo.format.small_files.json_object import decode_object, encode_object
+from octavo.storage.files.small_file import read_file
 from octavo.system.filesystem import FilesToRead
 
 Content = TypeVar("Content")
@@ -50,10 +51,4 @@ class SharedFile(Generic[Content]):
 
     def read(self, files: FilesToRead, folder: Path) -> tuple[int, Content] | None:
         """What a directory's copy holds; None if there is none."""
-        path = folder / self.name
-        if not files.exists(path):
-            return None
-        try:
-            return self.decode(files.read_bytes(path))
-        except CorruptionError as error:
-            raise error.at(path=str(path)) from None
+        return read_file(files, folder / self.name, self.decode)

@@ -1,14 +1,29 @@
-"""Replaces small files as a whole: checkpoints, partition.metadata and the like."""
+"""Reads and replaces small files as a whole: checkpoints, partition.metadata and the like."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+from octavo.errors import CorruptionError
 from octavo.format.names import TEMPORARY_SUFFIX
-from octavo.system.filesystem import FileSystem
+from octavo.system.filesystem import FilesToRead, FileSystem
+
+Content = TypeVar("Content")
 
 _OWNER_ALONE = 0o600
+
+
+def read_file(files: FilesToRead, path: Path, decode: Callable[[bytes], Content]) -> Content | None:
+    """The content of a file; None if there is none. A CorruptionError names the file."""
+    if not files.exists(path):
+        return None
+    try:
+        return decode(files.read_bytes(path))
+    except CorruptionError as error:
+        raise error.at(path=str(path)) from None
 
 
 def replace_file(filesystem: FileSystem, path: Path, data: bytes, *, is_secret: bool = False) -> None:

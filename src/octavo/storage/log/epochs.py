@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.errors import CorruptionError
 from octavo.format.batches.batch_summary import BatchSummary, summarize
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT
 from octavo.format.small_files import leader_epochs
 from octavo.format.small_files.leader_epochs import EpochEntry
-from octavo.storage.files.small_file import replace_file
+from octavo.storage.files.small_file import read_file, replace_file
 from octavo.system.filesystem import FileSystem
 
 
@@ -37,12 +36,7 @@ class LeaderEpochs:
         self.path = folder / LEADER_EPOCH_CHECKPOINT
         self._filesystem = filesystem
         self._lock = threading.Lock()
-        self._entries: tuple[EpochEntry, ...] = ()
-        if filesystem.exists(self.path):
-            try:
-                self._entries = tuple(leader_epochs.decode(filesystem.read_bytes(self.path)))
-            except CorruptionError as error:
-                raise error.at(path=str(self.path)) from None
+        self._entries: tuple[EpochEntry, ...] = tuple(read_file(filesystem, self.path, leader_epochs.decode) or ())
         self.leader_epoch = self.latest_epoch or 0
 
     @property

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from octavo.errors import CorruptionError, InconsistentTopicIdError
+from octavo.errors import InconsistentTopicIdError
 from octavo.format import kafka_uuid
 from octavo.format.names import PARTITION_METADATA
 from octavo.format.small_files import partition_metadata
 from octavo.format.small_files.partition_metadata import PartitionMetadata
-from octavo.storage.files.small_file import replace_file
+from octavo.storage.files.small_file import read_file, replace_file
 from octavo.system.filesystem import FileSystem
 
 
@@ -35,9 +35,5 @@ class TopicIdFile:
             self.topic_id = topic_id
 
     def _read(self) -> bytes | None:
-        try:
-            return partition_metadata.decode(self._filesystem.read_bytes(self._path)).topic_id
-        except FileNotFoundError:
-            return None
-        except CorruptionError as error:
-            raise error.at(path=str(self._path)) from None
+        found = read_file(self._filesystem, self._path, partition_metadata.decode)
+        return None if found is None else found.topic_id

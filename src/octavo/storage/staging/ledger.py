@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from octavo.errors import CorruptionError
 from octavo.format.names import COMMIT_STORE, TopicPartition
 from octavo.format.small_files import commit_store
 from octavo.format.small_files.commit_store import CommitStore, PendingCommit, PendingPart, PendingTopic
-from octavo.storage.files.small_file import replace_file
+from octavo.storage.files.small_file import read_file, replace_file
 from octavo.system.filesystem import FileSystem
 
 
@@ -88,10 +87,4 @@ class CommitLedger:
 
 def read_store(filesystem: FileSystem, root: Path) -> CommitStore:
     """The content of a directory's file; empty if there is none. Raises if the file cannot be understood."""
-    path = root / COMMIT_STORE
-    if not filesystem.exists(path):
-        return CommitStore()
-    try:
-        return commit_store.decode(filesystem.read_bytes(path))
-    except CorruptionError as error:
-        raise error.at(path=str(path)) from None
+    return read_file(filesystem, root / COMMIT_STORE, commit_store.decode) or CommitStore()

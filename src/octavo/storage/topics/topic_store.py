@@ -15,7 +15,7 @@ from octavo.format import kafka_uuid
 from octavo.format.names import TOPIC_STORE, topic_problem
 from octavo.format.small_files.json_object import decode_object, encode_object
 from octavo.kernels.integers import INT32_MAX
-from octavo.storage.files.small_file import replace_file
+from octavo.storage.files.small_file import read_file, replace_file
 from octavo.system.filesystem import FilesToRead, FileSystem
 
 VERSION = 0
@@ -59,13 +59,7 @@ class StoredTopic:
 
 def read_topics(filesystem: FilesToRead, root: Path) -> dict[str, StoredTopic]:
     """The topics in the file; empty if there is no file. Raises if the file cannot be understood."""
-    path = root / TOPIC_STORE
-    if not filesystem.exists(path):
-        return {}
-    try:
-        return decode(filesystem.read_bytes(path))
-    except CorruptionError as error:
-        raise error.at(path=str(path)) from None
+    return read_file(filesystem, root / TOPIC_STORE, decode) or {}
 
 
 def write_topics(filesystem: FileSystem, root: Path, topics: Mapping[str, StoredTopic]) -> None:
