@@ -202,7 +202,13 @@ def test_what_is_not_there(tmp_path: Path, options: tuple[str, ...], sentence: s
 
 @pytest.mark.parametrize(
     "options",
-    [("--position", "-1"), ("--offset", "x"), ("--position", "1", "--offset", "2"), ("--all-records",)],
+    [
+        ("--position", "-1"),
+        ("--offset", "x"),
+        ("--position", "1", "--offset", "2"),
+        ("--all-records",),
+        ("--all-records", "--offset", "1"),
+    ],
 )
 def test_wrong_usage(tmp_path: Path, options: tuple[str, ...]) -> None:
     run = explain(tmp_path, LOG, *options)

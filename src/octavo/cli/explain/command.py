@@ -49,7 +49,7 @@ def command(
     """
     if position is not None and offset is not None:
         raise UsageError("--position and --offset cannot be used together; see `octavo explain --help`")
-    if all_records and position is None and offset is None:
+    if all_records and position is None:
         raise UsageError("--all-records needs --position; see `octavo explain --help`")
     if as_html and as_json:
         raise UsageError("--html and --json cannot be used together; see `octavo explain --help`")
