@@ -181,7 +181,11 @@ def test_snapshots_of_the_clusters_metadata(tmp_path: Path) -> None:
     for name in ("bootstrap.checkpoint", "__cluster_metadata-0/00000000000000000341-0000000002.checkpoint"):
         snapshot = tmp_path / name
         snapshot.chmod(0o644)
-        for position, problem in [(7, FindingKind.OFFSET_ORDER), (80, FindingKind.CRC_MISMATCH)]:
+        for position, problem in [
+            (7, FindingKind.OFFSET_ORDER),
+            (16, FindingKind.INVALID_BATCH),  # the magic
+            (80, FindingKind.CRC_MISMATCH),
+        ]:
             flipped(snapshot, position)
             assert (snapshot.name, problem) in problems(tmp_path)
             flipped(snapshot, position)

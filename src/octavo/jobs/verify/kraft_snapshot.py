@@ -9,6 +9,7 @@ from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.names import KRaftSnapshot
 from octavo.jobs.verify.finding import FindingCollector, FindingKind
+from octavo.jobs.verify.log import flaw_of
 from octavo.jobs.verify.records import RecordCheck
 from octavo.jobs.verify.view import LogPart
 from octavo.kernels.layout import CONTROL, Stop
@@ -51,9 +52,7 @@ class _Check:
     def _take(self, chunk: Chunk) -> None:
         table = chunk.table
         for row in table[table["flaws"] != 0]:
-            position = chunk.file_position + int(row["position"])
-            detail = f"the CRC of the batch at offset {row['base_offset']} is not the stored {row['crc']}"
-            self._add(position, FindingKind.CRC_MISMATCH, detail)
+            self._add(chunk.file_position + int(row["position"]), *flaw_of(row))
         sound = table[table["flaws"] == 0]
         if not len(sound):
             return

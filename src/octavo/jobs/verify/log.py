@@ -34,6 +34,17 @@ class _LastBatch(NamedTuple):
         return cls(int(part.positions[-1]), int(batch["base_offset"]), int(batch["max_timestamp"]), before)
 
 
+def flaw_of(batch: np.void) -> tuple[FindingKind, str]:
+    """What is wrong with a flawed batch, judging by its header and its CRC."""
+    flaws = Flaw(int(batch["flaws"]))
+    if flaws & Flaw.UNKNOWN_MAGIC:
+        return FindingKind.INVALID_BATCH, f"magic {batch['magic']}, expected 0, 1 or 2"
+    if flaws & Flaw.TOO_SHORT:
+        return FindingKind.INVALID_BATCH, f"a batch of {batch['size']} bytes, too short for its header"
+    detail = f"the CRC of the batch at offset {batch['base_offset']} is not the stored {batch['crc']}"
+    return FindingKind.CRC_MISMATCH, detail
+
+
 class LogCheck:
     """Walks a log file; `next_offset` and `position` are where its sound batches end.
 
@@ -113,16 +124,8 @@ class LogCheck:
         sound = np.flatnonzero(table["flaws"] == 0)
         for slot in np.flatnonzero(table["flaws"]):
             row, following = table[slot], int(np.searchsorted(sound, slot))
-            position, flaws = chunk.file_position + int(row["position"]), Flaw(int(row["flaws"]))
-            if flaws & Flaw.UNKNOWN_MAGIC:
-                self._add(position, FindingKind.INVALID_BATCH, f"magic {row['magic']}, expected 0, 1 or 2")
-            elif flaws & Flaw.TOO_SHORT:
-                self._add(
-                    position, FindingKind.INVALID_BATCH, f"a batch of {row['size']} bytes, too short for its header"
-                )
-            else:
-                detail = f"the CRC of the batch at offset {row['base_offset']} is not the stored {row['crc']}"
-                self._add(position, FindingKind.CRC_MISMATCH, detail)
+            position = chunk.file_position + int(row["position"])
+            self._add(position, *flaw_of(row))
             before = int(last_offsets(table[sound[following - 1]])) + 1 if following else self.next_offset
             after = int(table[sound[following]]["base_offset"]) if following < len(sound) else None
             self.unreadable.add(position, position + int(row["size"]), before, after)
