@@ -125,6 +125,15 @@ def test_a_table_names_what_is_set_and_what_is_open() -> None:
     assert octavo("describe", str(unpack("seed-004-log-format"))).stdout.splitlines()[-1] == "no open transactions"
 
 
+def test_a_damaged_checkpoint_is_damage(store: Path) -> None:
+    assert octavo("describe", str(store)).exit == 0
+    checkpoint = store / "log-start-offset-checkpoint"
+    checkpoint.write_text("garbage")
+    run = octavo("describe", str(store))
+    assert run.exit == 1
+    assert f"octavo: {checkpoint}: not read: " in run.stderr
+
+
 def test_an_unknown_topic_is_refused() -> None:
     run = octavo("describe", str(unpack("v431-clean")), "--topic", "codec.non")
     assert run.exit == 1

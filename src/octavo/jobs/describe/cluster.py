@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import groupby
 
 from octavo.coordinator.transactions.log import last_states
 from octavo.format import kafka_uuid
@@ -56,12 +56,14 @@ class DescribedCluster:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        roots = (directory.root.notes for directory in self._log_dirs.directories)
-        return (*self._findings.notes, *chain.from_iterable(roots))
+        return (*self._findings.notes, *self._root_notes())
 
     @property
     def damage_count(self) -> int:
-        return self._findings.damage_count
+        return self._findings.damage_count + sum(note.is_damage for note in self._root_notes())
+
+    def _root_notes(self) -> list[Note]:
+        return [note for directory in self._log_dirs.directories for note in directory.root.notes]
 
     @property
     def features(self) -> dict[str, int]:
