@@ -11,7 +11,7 @@ from octavo.format.batches.batch import build_batch, read_header
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
-from octavo.jobs.verify.finding import MOST_FINDINGS, FindingKind
+from octavo.jobs.verify.finding import MOST_FINDINGS, FindingCollector, FindingKind, Severity
 from octavo.kernels import crc32c
 from tests.format.exact_batches import encode_batch
 from tests.jobs.verify.verified import findings_of, flipped
@@ -147,6 +147,18 @@ def test_a_file_full_of_damage_is_reported_in_bounded_space(folder: Path) -> Non
     assert len(found) == MOST_FINDINGS + 1
     assert found[-1].problem is FindingKind.MORE
     assert found[-1].detail.startswith("50 more")
+
+
+def test_what_is_left_out_keeps_its_severity() -> None:
+    findings = FindingCollector()
+    for position in range(MOST_FINDINGS + 2):
+        findings.add("log", position, FindingKind.ZEROS, "zeros", Severity.INFO)
+    assert not findings.has_problem()
+    findings.add("log", 0, FindingKind.NO_BATCH, "bytes")
+    assert [(found.detail, found.severity) for found in findings.all()[MOST_FINDINGS:]] == [
+        ("1 more finding in this file", Severity.PROBLEM),
+        ("2 more findings in this file", Severity.INFO),
+    ]
 
 
 def test_a_segment_that_went_away_is_not_a_finding(folder: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 
 from octavo.errors import CorruptionError
+from octavo.system.shown import count
 
 # How many findings in one file are reported one by one; the rest are only counted.
 MOST_FINDINGS = 1000
@@ -96,7 +98,7 @@ class FindingCollector:
 
     def __init__(self) -> None:
         self._by_path: dict[str, dict[Finding, None]] = {}  # what several checks find is reported once
-        self._left_out: dict[str, int] = {}
+        self._left_out: Counter[tuple[str, Severity]] = Counter()
 
     def add(
         self,
@@ -111,7 +113,7 @@ class FindingCollector:
         if len(found) < MOST_FINDINGS:
             found[Finding(name, position, problem, detail, severity)] = None
         else:
-            self._left_out[name] = self._left_out.get(name, 0) + 1
+            self._left_out[name, severity] += 1
 
     def add_error(
         self,
@@ -145,7 +147,8 @@ class FindingCollector:
         findings: list[Finding] = []
         for path, found in self._by_path.items():
             findings += list(found)
-            if path in self._left_out:
-                detail = f"{self._left_out[path]} more findings in this file"
-                findings.append(Finding(path, None, FindingKind.MORE, detail))
+            for severity in Severity:
+                if left_out := self._left_out[path, severity]:
+                    detail = f"{count(left_out, 'more finding')} in this file"
+                    findings.append(Finding(path, None, FindingKind.MORE, detail, severity))
         return findings
