@@ -107,6 +107,13 @@ def test_the_active_segment_of_a_small_topic_is_closed_on_request(tmp_path: Path
     assert octavo("verify", str(tmp_path)).exit == 0
 
 
+def test_one_record_stays(tmp_path: Path) -> None:
+    octavo("create", str(tmp_path), "--topic", "t", "--config", "cleanup.policy=compact")
+    with octavo_library.LogDir(tmp_path, background=False) as logs, logs.producer() as producer:
+        producer.send("t", key=b"k", value=b"v")
+    assert "; 1 of 1 record stays; " in octavo("compact", str(tmp_path), "--topic", "t", "--roll").stdout
+
+
 def test_the_time_to_judge_by_may_be_iso(logs: Path) -> None:
     line = ("compact", str(logs), "--topic", "compact.txn-open", "--dry-run", "--json", "--now")
     assert octavo(*line, "2023-11-14T22:13:29.999Z") == octavo(*line, "1700000009999")

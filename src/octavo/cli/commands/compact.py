@@ -136,7 +136,7 @@ def _sentence(cleaned: Cleaned, dry_run: bool) -> str:
     sizes = f"{old} {verb} {len(cleaned.groups)} of {after}, {many(before - after, 'byte')} less"
     end = f"clean up to offset {cleaned.end_offset}"
     rest = "; not all keys fit into the map, so run the command again to continue" if cleaned.is_full else ""
-    return f"{sizes}; {kept} of {many(read, 'record')} stay; {end}{rest}"
+    return f"{sizes}; {kept} of {many(read, 'record stays', 'records stay')}; {end}{rest}"
 
 
 def _fields(row: CompactedPartition) -> dict[str, object]:
