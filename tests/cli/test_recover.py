@@ -213,6 +213,7 @@ def test_after_a_clean_stop_all_is_checked_on_request(tmp_path: Path) -> None:
     assert cuts[1].startswith("codec.none-0: segment 230: would be dropped, offsets 230–464 (235 records, 16212 bytes")
     assert summary.endswith("619 records, 42262 bytes (41.3 KiB) of 1 partition would be cut")
     assert kept == f"617 sound records lie after damage; `octavo copy {root} NEW` keeps them"
+    assert octavo("recover", "--all", "--dry-run", f"file://{root}").stdout.splitlines()[-1] == kept
     assert state(root) == before
     assert octavo("recover", "--all", str(root)).stdout.splitlines() == [
         line.replace("would be ", "") for line in (*cuts, summary)

@@ -68,7 +68,7 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
                 echo(f"{many(marked, 'file')} marked .deleted {'would be ' if dry_run else ''}removed")
             echo(_summary(found, losses, dry_run=dry_run))
             if dry_run:
-                _say_what_copy_keeps(logdirs, losses)
+                _say_what_copy_keeps([root.path for root in logs.roots], losses)
             if not check_all and any(root.clean for root in live(logs.roots)):
                 echo(".kafka_cleanshutdown was trusted; --all checks everything")
         for folder, error in sorted(logs.unreadable.items()):
@@ -96,12 +96,12 @@ def _say(log: PartitionLog, losses: Losses, *, dry_run: bool) -> None:
         echo(f"{name}: {_UNSERVED[state]}: kept, but no broker serves it")
 
 
-def _say_what_copy_keeps(logdirs: Sequence[str], losses: Losses) -> None:
-    for logdir in logdirs:
-        lost = [loss for path, loss in losses.by_path.items() if path.is_relative_to(logdir)]
+def _say_what_copy_keeps(roots: Sequence[Path], losses: Losses) -> None:
+    for root in roots:
+        lost = [loss for path, loss in losses.by_path.items() if path.is_relative_to(root)]
         if sound := sum(loss.sound_records for loss in lost):
             lie, them = ("record lies", "it") if sound == 1 else ("records lie", "them")
-            echo(f"{sound} sound {lie} after damage; `octavo copy {shlex.quote(logdir)} NEW` keeps {them}")
+            echo(f"{sound} sound {lie} after damage; `octavo copy {shlex.quote(str(root))} NEW` keeps {them}")
 
 
 def _fields(log: PartitionLog, losses: Losses) -> dict[str, object]:
