@@ -79,7 +79,7 @@ def test_an_overview_as_json(tmp_path: Path) -> None:
         (bytes(500), "500 zero bytes to the end: a preallocated file", "offset", 0),
         (BATCH[:17], "17 bytes are left, but a batch begins with at least 18", "baseOffset", 0),
         (BATCH[:-1], f"the batch here takes {len(BATCH)} bytes, but {len(BATCH) - 1} are left", "baseOffset", 0),
-        (bytes(30) + b"x" * 10, "a size of 0 here, expected at least 14: 40 bytes to the end cannot", "offset", 1),
+        (bytes(30) + b"x" * 10, "a size of 0 here, expected at least 14: the 40 bytes to the end cannot", "offset", 1),
         (b"\xff" * 40, "a size of -1 here", "baseOffset", 1),
     ],
 )
