@@ -109,7 +109,6 @@ class LogDump:
         )
 
     def _flush(self) -> None:
-        if sys.stdout is not None:  # None if it was closed before the start
-            sys.stdout.flush()  # the bytes bypass the text layer, and must follow what was printed there
-            sys.stdout.buffer.writelines(self._text)
+        sys.stdout.flush()  # the bytes bypass the text layer, and must follow what was printed there
+        sys.stdout.buffer.writelines(self._text)
         self._text.clear()
