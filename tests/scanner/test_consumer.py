@@ -18,6 +18,7 @@ from octavo.errors import (
 )
 from octavo.format.names import FileKind, TopicPartition
 from octavo.scanner.following.consumer import ScanConsumer
+from octavo.scanner.following.followed import Followed
 from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -80,6 +81,22 @@ def test_polls_take_some_at_a_time_and_partitions_in_turn(logs: octavo.LogDir) -
     assert by_partition == {ORDERS: list(range(10)), OTHER: list(range(4))}
     assert len(found[0]) == 1
     assert found[0].keys() != found[1].keys()
+
+
+def test_an_interrupted_poll_loses_nothing(logs: octavo.LogDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    send(logs, range(4), partition=1)
+    reading, advance, moved = consumer(logs), Followed.advance, list[Followed]()
+
+    def interrupted(self: Followed, offset: int | None) -> None:
+        advance(self, offset)
+        moved.append(self)
+        if len(moved) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Followed, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        reading.poll()
+    assert {name: len(records) for name, records in reading.poll().items()} == {ORDERS: 10, OTHER: 4}
 
 
 def test_a_loop_that_is_left_goes_on_where_it_was(logs: octavo.LogDir) -> None:

@@ -64,10 +64,14 @@ class ScanConsumer(Closing):
             raise IllegalStateError("the consumer is closed")
         end = _end(timeout_ms)
         self._write_held()
-        while True:
-            collected = self._collector.collect(self._limit if max_records is None else max_records)
-            if collected.records or not self._wait(end):
-                return collected.hand_out()
+        limit = self._limit if max_records is None else max_records
+        while not (found := self._collector.collect(limit)).records and self._wait(end):
+            pass
+        try:
+            return found.hand_out()
+        except BaseException:  # an interrupt: nobody got the records
+            found.take_back()
+            raise
 
     def _write_held(self) -> None:
         write_held({partition.directory for partition in self._partitions.values()})
