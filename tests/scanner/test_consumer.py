@@ -185,7 +185,8 @@ def test_where_it_begins(logs: octavo.LogDir) -> None:
 
 
 def test_what_was_deleted_before_it_was_read(logs: octavo.LogDir) -> None:
-    reading, strict = consumer(logs), consumer(logs, auto_offset_reset="none")
+    scan = octavo.scan(root(logs), topics=["orders"])
+    reading, strict = scan.consumer(), consumer(logs, auto_offset_reset="none")
     for several in (reading, strict):
         assert len(several.poll(max_records=2)[ORDERS]) == 2
     logs.log("orders", 0).delete_records(5)
@@ -193,6 +194,8 @@ def test_what_was_deleted_before_it_was_read(logs: octavo.LogDir) -> None:
     for several in (reading, strict):
         several.seek(ORDERS, 2)
     assert offsets(reading) == [5, 6, 7, 8, 9]
+    (note,) = scan.notes
+    assert note.sentence == "offset 2 is out of range: the log starts at 5 and ends before 10; reading from 5 on"
     with pytest.raises(OffsetOutOfRangeError):
         strict.poll()
 

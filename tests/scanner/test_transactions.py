@@ -188,7 +188,8 @@ def test_aborted_transactions_of_a_lost_index_are_found_by_their_markers(
         path(folder, base_offset, FileKind.TXN_INDEX).unlink()
     scan = octavo.scan(folder, isolation_level="read_committed", split_bytes=split_bytes)
     assert [record.offset for record in scan] == STABLE
-    assert any("are missing from the transaction indexes" in note.sentence for note in scan.notes)
+    missing = "2 aborted transactions are" if len(lost) == 2 and split_bytes > 100 else "1 aborted transaction is"
+    assert any(f"{missing} missing from the transaction indexes" in note.sentence for note in scan.notes)
     for start in range(27):
         later = octavo.scan(folder, isolation_level="read_committed", from_offset=start, split_bytes=split_bytes)
         assert [record.offset for record in later] == [offset for offset in STABLE if offset >= start]

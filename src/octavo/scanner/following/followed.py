@@ -132,11 +132,11 @@ class Followed:
 
     def _reset(self, position: int, snapshot: PartitionSnapshot, end: int) -> int:
         start = snapshot.log_start_offset
+        error = OffsetOutOfRangeError(position, start, snapshot.log_end_offset)
         if self._reset_to == "none":
-            raise OffsetOutOfRangeError(position, start, snapshot.log_end_offset)
+            raise error
         resumed = start if self._reset_to == "earliest" else end
-        sentence = f"offset {position} is out of range: the log holds {start} to {end}; reading from {resumed} on"
-        self._findings.loss(snapshot.files.location, sentence)
+        self._findings.loss(snapshot.files.location, f"{error}; reading from {resumed} on")
         return resumed
 
     def _end_of(self, snapshot: PartitionSnapshot) -> int:

@@ -79,12 +79,10 @@ class AbortedOf:
         ]
         if unknown:
             self._known = AbortedRanges([*self._task.aborted, *unknown])
-            first = unknown[0]
-            sentence = (
-                f"{len(unknown)} aborted transactions are missing from the transaction indexes, the first of producer "
-                f"{first.producer_id} up to offset {first.last_offset}; found by their markers and left out"
-            )
-            self._findings.note(self._task.folder, sentence)
+            several = f"{len(unknown)} aborted transactions are missing from the transaction indexes, the first"
+            missing = several if len(unknown) > 1 else "1 aborted transaction is missing from the transaction indexes,"
+            first = f"of producer {unknown[0].producer_id} up to offset {unknown[0].last_offset}"
+            self._findings.note(self._task.folder, f"{missing} {first}; found by markers in the log and left out")
 
 
 def look_ahead(task: ReadTask) -> list[AbortedTxn]:
