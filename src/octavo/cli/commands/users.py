@@ -48,7 +48,8 @@ def command(logdirs: tuple[str, ...], add: str | None, deleted: str | None, iter
         if deleted is not None and deleted not in known:
             others = f"; the users are: {', '.join(sorted(known))}" if known else "; there are no users"
             raise OctavoError(f"there is no user {deleted!r}{others}")
-        store.change_users(change)
+        if add is not None or deleted is not None:
+            store.change_users(change)
     if add is None and deleted is None:
         if not known:
             echo("octavo: there are no users; --add USER adds one", err=True)
