@@ -9,6 +9,10 @@ import pytest
 
 import octavo as library
 from octavo.errors import NoLogDirError, UnknownTopicOrPartitionError, no_such_topic
+from octavo.format import names
+from octavo.scanner.places.directory import read_directory
+from octavo.scanner.places.location import LOCAL, Location
+from octavo.scanner.places.wrong_place import check_log_dir
 from tests.cli.runs import octavo, printed
 from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
@@ -55,6 +59,15 @@ def foreign(tmp_path: Path) -> Path:
 
 def content(root: Path) -> list[Path]:
     return sorted(root.rglob("*"))
+
+
+@pytest.mark.parametrize("name", sorted(value for key, value in vars(names).items() if key.endswith("_STORE")))
+def test_any_file_of_octavos_own_makes_a_log_directory(tmp_path: Path, name: str) -> None:
+    place = Location(LOCAL, str(tmp_path))
+    with pytest.raises(NoLogDirError):
+        check_log_dir(read_directory(place, lambda _: False))
+    (tmp_path / name).touch()
+    check_log_dir(read_directory(place, lambda _: False))
 
 
 @pytest.mark.parametrize("line", COMMANDS, ids=" ".join)

@@ -29,6 +29,9 @@ BROKER_STORE = "octavo-broker.json"  # the broker's configs that were set while 
 GROUP_STORE = "octavo-groups.json"  # the configs of groups
 QUOTA_STORE = "octavo-quotas.json"  # the quotas of clients
 COMMIT_STORE = "octavo-commits.json"  # commits to several partitions
+OWN_STORES = frozenset(
+    {TOPIC_STORE, PRODUCER_ID_STORE, SECURITY_STORE, BROKER_STORE, GROUP_STORE, QUOTA_STORE, COMMIT_STORE}
+)
 
 OFFSET_CHECKPOINTS = (
     RECOVERY_POINT_CHECKPOINT,
@@ -46,6 +49,7 @@ TEMPORARY_SUFFIX = ".tmp"  # of a small file being written, before it is renamed
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+UNNAMED_TOPICS = INTERNAL_TOPICS | {CLUSTER_METADATA_TOPIC}  # a pattern does not match them: they must be named
 ADMIN_CLIENT_ID = "__admin_client"  # the client that may write to these topics
 
 MAX_TOPIC_LENGTH = 249

@@ -9,11 +9,8 @@ from typing import NamedTuple, Protocol
 
 from octavo.coordinator.groups.commit_rules import ANYBODY, Committer
 from octavo.coordinator.groups.local_members import LocalConfig, LocalMember, LocalMembers, Revoke
-from octavo.coordinator.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
-from octavo.format.names import CLUSTER_METADATA_TOPIC, TopicPartition
+from octavo.format.names import UNNAMED_TOPICS, TopicPartition
 from octavo.storage.log_manager import LogManager
-
-_INTERNAL = (CONSUMER_OFFSETS, TRANSACTION_STATE, "__share_group_state", CLUSTER_METADATA_TOPIC)
 
 
 class Membership(Protocol):
@@ -78,7 +75,7 @@ class Subscription(NamedTuple):
     def _wants(self, topic: str) -> bool:
         if topic in self.topics:
             return True
-        if self.pattern is None or (self.exclude_internal_topics and topic in _INTERNAL):
+        if self.pattern is None or (self.exclude_internal_topics and topic in UNNAMED_TOPICS):
             return False
         return self.pattern.fullmatch(topic) is not None
 

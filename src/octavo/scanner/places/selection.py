@@ -7,12 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from octavo.errors import ScanError, no_such_topic
-from octavo.format.names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, TopicPartition
+from octavo.format.names import UNNAMED_TOPICS, TopicPartition
 from octavo.scanner.findings import Note
 
 Topics = str | Iterable[str] | re.Pattern[str] | None
-
-_INTERNAL = INTERNAL_TOPICS | {CLUSTER_METADATA_TOPIC}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class TopicSelection:
             return False
         if isinstance(self.topics, frozenset):
             return topic in self.topics
-        return topic not in _INTERNAL and (self.topics is None or self.topics.fullmatch(topic) is not None)
+        return topic not in UNNAMED_TOPICS and (self.topics is None or self.topics.fullmatch(topic) is not None)
 
     def among(self, listed: Iterable[TopicPartition], given: Collection[TopicPartition] = ()) -> list[TopicPartition]:
         """The wanted partitions. A partition whose own folder was `given` as the place counts as named."""

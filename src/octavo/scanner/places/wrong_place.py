@@ -7,27 +7,20 @@ from collections.abc import Iterable, Iterator
 from octavo.errors import NoLogDirError
 from octavo.format.names import (
     BOOTSTRAP_CHECKPOINT,
-    BROKER_STORE,
     CLEAN_SHUTDOWN,
-    COMMIT_STORE,
     LEADER_EPOCH_CHECKPOINT,
     LOCK,
     META_PROPERTIES,
     OFFSET_CHECKPOINTS,
+    OWN_STORES,
     PARTITION_METADATA,
-    QUOTA_STORE,
-    SECURITY_STORE,
-    TOPIC_STORE,
     KRaftSnapshot,
     SegmentFile,
 )
 from octavo.scanner.places.directory import Directory, partition_folder
 from octavo.scanner.places.location import Entry, Location
 
-_ROOT_FILES = {
-    META_PROPERTIES, CLEAN_SHUTDOWN, LOCK, BOOTSTRAP_CHECKPOINT, TOPIC_STORE, BROKER_STORE, QUOTA_STORE,
-    SECURITY_STORE, COMMIT_STORE, *OFFSET_CHECKPOINTS,
-}  # fmt: skip
+_ROOT_FILES = {META_PROPERTIES, CLEAN_SHUTDOWN, LOCK, BOOTSTRAP_CHECKPOINT, *OWN_STORES, *OFFSET_CHECKPOINTS}
 _PARTITION_FILES = {PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT}
 _MOST_LISTINGS = 100  # of folders below a wrong place: a home directory has thousands
 

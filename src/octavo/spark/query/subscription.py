@@ -7,13 +7,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from octavo.errors import ConfigError, UnknownTopicOrPartitionError, no_such_topic
-from octavo.format.names import CLUSTER_METADATA_TOPIC, INTERNAL_TOPICS, TopicPartition
+from octavo.format.names import UNNAMED_TOPICS, TopicPartition
 from octavo.spark.query.java_pattern import compile_java
 from octavo.spark.query.values import partitions
 
 STRATEGIES = "subscribe", "subscribePattern", "assign"
-
-_INTERNAL = INTERNAL_TOPICS | {CLUSTER_METADATA_TOPIC}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +51,10 @@ class QuerySubscription:
         return cls(pattern=compile_java(text.strip()))
 
     def wants(self, topic_partition: TopicPartition) -> bool:
+        topic = topic_partition.topic
         if self.pattern is not None:
-            return topic_partition.topic not in _INTERNAL and self.pattern.search(topic_partition.topic) is not None
-        return topic_partition in self.assigned or topic_partition.topic in self.topics
+            return topic not in UNNAMED_TOPICS and self.pattern.search(topic) is not None
+        return topic_partition in self.assigned or topic in self.topics
 
     def check(self, there: Collection[str], place: str) -> None:
         """Raise if a named topic does not exist. The topics of assigned partitions must exist too, as in Spark."""
