@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from octavo.config import Given
-from octavo.errors import ConfigError
 from octavo.format.compression.codec import codec_named
 from octavo.jobs import export as exporting
 from octavo.jobs import reindex as reindexing
@@ -31,10 +30,10 @@ from octavo.scanner.api import scan
 from octavo.scanner.findings import Note
 from octavo.scanner.log_dirs import Place
 from octavo.scanner.places.location import Location
+from octavo.spark.query.source_options import writable_path
 from octavo.spark.runner import SparkRunner
 from octavo.storage.log_manager import LogManager
 from octavo.system.runner import Runner, ThreadRunner
-from octavo.system.urls import local_path, shown_url
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -171,10 +170,4 @@ def _places(paths: Paths) -> Sequence[Place]:
 
 
 def _local(places: Sequence[Place]) -> list[str]:
-    paths = []
-    for place in places:
-        path = local_path(str(place))
-        if path is None:
-            raise ConfigError(f"{shown_url(str(place))}: cannot write to a URL; give a path that all workers see")
-        paths.append(path)
-    return paths
+    return [writable_path(str(place)) for place in places]

@@ -17,7 +17,7 @@ from octavo.spark.query.schema import columns_of, schema_of
 from octavo.spark.query.stream_options import check_trigger_limits
 from octavo.spark.query.subscription import QuerySubscription
 from octavo.spark.query.values import INT32, INT64, boolean, count, integer, positive
-from octavo.system.urls import local_path
+from octavo.system.urls import local_path, shown_url
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -93,6 +93,14 @@ class SourceOptions:
 
     def schema(self) -> StructType:
         return schema_of(self.columns)
+
+
+def writable_path(place: str) -> str:
+    """The local path of a place; raises ConfigError for a URL."""
+    path = local_path(place)
+    if path is None:
+        raise ConfigError(f"{shown_url(place)}: cannot write to a URL; give a path that all workers see")
+    return path
 
 
 def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:

@@ -12,11 +12,10 @@ from octavo.client.producer.config import PRODUCER_CONFIGS, ProducerConfig
 from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.errors import ConfigError, did_you_mean
 from octavo.format.batches.batch_run import BatchSettings
-from octavo.spark.query.source_options import paths_of
+from octavo.spark.query.source_options import paths_of, writable_path
 from octavo.spark.query.values import boolean, count, integer, wait_ms
 from octavo.spark.sink.options import SINK_OPTIONS, SinkOptions
 from octavo.storage.staging.destinations import NewTopics
-from octavo.system.urls import local_path, shown_url
 
 _USED = {"batch.size", "compression.type", "partitioner.ignore.keys"} | {
     name for name in PRODUCER_CONFIGS if name.startswith("compression.")
@@ -59,13 +58,7 @@ def parse_options(given: Mapping[str, str]) -> SinkOptions:
 
 
 def _roots(options: Mapping[str, str]) -> tuple[Path, ...]:
-    found = []
-    for path in paths_of(options):
-        local = local_path(path)
-        if local is None:
-            raise ConfigError(f"{shown_url(path)}: cannot write to a URL; give a path that all workers see")
-        found.append(Path(local))
-    return tuple(found)
+    return tuple(Path(writable_path(place)) for place in paths_of(options))
 
 
 def _new_topics(options: Mapping[str, str]) -> NewTopics:
