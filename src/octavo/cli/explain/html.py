@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from octavo.cli.explain.text import value_text
+from octavo.cli.explain.text import are_bits, value_text
 from octavo.format.anatomy import Node
 
 _COLOURS = 6
@@ -81,7 +81,7 @@ def _spans(node: Node, path: list[str]) -> Iterator[str]:
             yield from _spans(child, inside)
         return
     yield _span(node, inside)
-    if node.children and not _are_bits(node):
+    if node.children and not are_bits(node):
         parts = "".join(span for child in node.children for span in _spans(child, [*inside, "decompressed"]))
         yield f'<div class="inner">{parts}</div>'
 
@@ -91,17 +91,13 @@ def _tiles(node: Node) -> bool:
     return bool(node.children) and b"".join(child.raw for child in node.children) == node.raw
 
 
-def _are_bits(node: Node) -> bool:
-    return isinstance(node.value, int) and all(child.raw == node.raw for child in node.children)
-
-
 def _span(node: Node, path: list[str]) -> str:
     about = {"field": " › ".join(path), "position": f"{node.position}, {node.length} bytes"}
     if node.value is not None:
         about["value"] = value_text(node.value, most=500)
     if node.meaning:
         about["meaning"] = node.meaning
-    if node.children and _are_bits(node):
+    if are_bits(node):
         about |= {child.name: f"{value_text(child.value)}: {child.meaning}" for child in node.children}
     if node.problem:
         about["wrong"] = node.problem

@@ -77,7 +77,7 @@ def _shown(node: Node) -> str:
 def _rows(node: Node, depth: int, widths: _Widths) -> Iterator[tuple[str, str, str, str, str, str, int]]:
     is_group = node.value is None and (node.children or node.offset is not None)
     raw = widths.size.format(node.length) if is_group else _hex(node.raw, widths)
-    bits = isinstance(node.value, int) and node.children and all(child.raw == node.raw for child in node.children)
+    bits = are_bits(node)
     value = value_text(node.value, widths.value_characters)
     if bits and 8 * node.length <= widths.value_characters:
         value = f"{int.from_bytes(node.raw):0{8 * node.length}b}"
@@ -86,6 +86,11 @@ def _rows(node: Node, depth: int, widths: _Widths) -> Iterator[tuple[str, str, s
     for child in node.children:
         for row in _rows(child, depth + 1, widths):
             yield ("", "", *row[2:]) if bits else row  # the bytes are in the line above
+
+
+def are_bits(node: Node) -> bool:
+    """Whether a field's children are its bits, in the same bytes."""
+    return isinstance(node.value, int) and bool(node.children) and all(child.raw == node.raw for child in node.children)
 
 
 def _hex(raw: bytes, widths: _Widths) -> str:
