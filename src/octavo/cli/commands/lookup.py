@@ -9,16 +9,14 @@ import click
 
 from octavo.cli.app import UsageError
 from octavo.cli.options import command as declare
-from octavo.cli.options import isolation_option, json_option, logdirs_argument, print_json, say_notes
+from octavo.cli.options import isolation_option, json_option, logdirs_argument, print_json, say_notes, timestamp
 from octavo.cli.table import TableColumn, cell_text, print_table
 from octavo.cli.times import iso_time
-from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
 from octavo.format.record import SpecialTimestamp
 from octavo.scanner.damage.passed import not_read
 from octavo.scanner.findings import Note
 from octavo.scanner.log_dirs import open_log_dirs
-from octavo.scanner.lookup.bounds import to_milliseconds
 from octavo.scanner.lookup.lookup import NOT_FOUND, LookupResult, find_offset, find_timestamp
 from octavo.scanner.partition.snapshot import look_at, retrying
 from octavo.scanner.places.files import PartitionFiles
@@ -31,14 +29,11 @@ class _Question(NamedTuple):
     committed: bool
 
 
-def _timestamp(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
-    try:
-        timestamp = None if text is None else to_milliseconds(text)
-    except ScanError as error:
-        raise click.BadParameter(str(error)) from error
-    if timestamp is not None and timestamp < SpecialTimestamp.MAX_TIMESTAMP:
+def _timestamp(context: click.Context, parameter: click.Parameter, text: str | None) -> int | None:
+    found = timestamp(context, parameter, text)
+    if found is not None and found < SpecialTimestamp.MAX_TIMESTAMP:
         raise click.BadParameter(f"{text} is before 1970, and is not -1, -2 or -3")
-    return timestamp
+    return found
 
 
 _COLUMNS = (
