@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 
@@ -17,13 +17,16 @@ def no_such_topic(topic: str, known: Iterable[str]) -> str:
     """The sentence about an unknown topic, with the topics that may be meant, or else the first ten topics."""
     sentence, there = f"there is no topic {topic!r}", sorted(known, key=lambda name: (name.startswith("__"), name))
     if any(sign in topic for sign in "*?[]()|^$+\\"):
-        matched = _listed(_matching(topic, there), "; it would match ")
-        return f"{sentence}: a name is expected here, not a pattern{matched}"
+        matched = _matching(topic, there)
+        would = f"; it would match {first_of(matched)}" if matched else ""
+        return f"{sentence}: a name is expected here, not a pattern{would}"
     near = _nearest(topic, there)
     if near:
         several = [name for name in there if name.startswith(topic)] if near[0].startswith(topic) else near[:1]
         return f"{sentence} (did you mean {' or '.join(filter(None, [', '.join(several[:-1]), several[-1]]))}?)"
-    return f"{sentence}{_listed(there, '; the topics are ' if len(there) > 1 else '; the only topic is ')}"
+    if not there:
+        return sentence
+    return f"{sentence}; {'the topics are' if len(there) > 1 else 'the only topic is'} {first_of(there)}"
 
 
 def _nearest(name: str, known: Iterable[str]) -> list[str]:
@@ -45,11 +48,9 @@ def _matching(pattern: str, names: list[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _listed(names: list[str], before: str, most: int = 10) -> str:
-    """`before` and up to `most` of the names, with the number of the others; empty if there are no names."""
-    if not names:
-        return ""
-    return f"{before}{', '.join(names[:most])}{f' and {len(names) - most} more' if len(names) > most else ''}"
+def first_of(names: Sequence[str], most: int = 10) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 class OctavoError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from octavo.errors import LogDirError
+from octavo.errors import LogDirError, first_of
 from octavo.format.names import META_PROPERTIES
 from octavo.scanner.log_dirs import LogDirs
 from octavo.scanner.places.directory import read_directory
@@ -33,8 +33,7 @@ def check_target(source: LogDirs, target: str, *, into_existing: bool) -> None:
     others = sorted(listed.topics.difference(ours))
     advice = "are SRC and DST swapped? If not, --into-existing copies into it"
     if others:
-        more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
-        named = ", ".join(others[:_MOST_NAMED]) + more
+        named = first_of(others, _MOST_NAMED)
         raise LogDirError(f"{target}: has topics that octavo did not create there ({named}); {advice}")
     meta = listed.root.meta_properties()
     clusters = {found.cluster_id for directory in source.directories if (found := directory.root.meta_properties())}

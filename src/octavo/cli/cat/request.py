@@ -12,7 +12,7 @@ from typing import Literal
 
 from octavo.cli.app import UsageError
 from octavo.cli.cat.output import given_path, is_folder, is_replaceable, place_around
-from octavo.errors import ScanError
+from octavo.errors import ScanError, first_of
 from octavo.format.names import INTERNAL_TOPICS
 from octavo.jobs.export import Form
 from octavo.scanner.api import Scan, scan
@@ -132,8 +132,8 @@ class CatRequest:
         log_dirs = open_log_dirs(self.logdirs, lambda _: False)
         topics = [topic for topic in sorted(log_dirs.topics()) if topic not in INTERNAL_TOPICS]
         if not any(map(include.fullmatch, topics)):
-            known = ", ".join(topics[:_NAMED]) + (f" and {len(topics) - _NAMED} more" if topics[_NAMED:] else "")
-            problem = f"no topic's name matches {include.pattern!r}; the topics are: {known or 'none'}"
+            known = first_of(topics, _NAMED) or "none"
+            problem = f"no topic's name matches {include.pattern!r}; the topics are: {known}"
             raise ScanError(f"{log_dirs.shown()}: {problem}")
 
 

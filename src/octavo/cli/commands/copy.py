@@ -12,7 +12,7 @@ from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, echo, include_option, json_option, many, path_type, print_json, say_notes
 from octavo.cli.owner import Ownership, lost_text, offsets_text, owned, warnings_on_stderr, without_reason
 from octavo.cli.progress import progress_bar
-from octavo.errors import OctavoError, ScanError
+from octavo.errors import OctavoError, ScanError, first_of
 from octavo.format.names import CLUSTER_METADATA_TOPIC, TopicPartition
 from octavo.jobs import copy as job
 from octavo.jobs.copy import Copied, CopyTask
@@ -22,8 +22,6 @@ from octavo.scanner.log_dirs import LogDirs, open_log_dirs
 from octavo.scanner.places.selection import TopicSelection
 from octavo.storage.log_manager import LogManager
 from octavo.system.runner import Progress, ThreadRunner
-
-_MOST_LOSSES = 10  # the summary names this many, and as many failed partitions
 
 
 @declare("copy")
@@ -147,8 +145,8 @@ def _summary(done: Sequence[tuple[CopyTask, Copied]], failed: Sequence[TopicPart
     lost = [f"{name} {offsets_text(part.start, part.end - 1)}" for name, part in parts]
     lost += [f"{task.topic_partition} {lost_text(copied.after_end)}" for task, copied in done if copied.after_end.size]
     is_damaged = any(copied.damage_count for _, copied in done)
-    named = _some(lost) or ("unknown offsets, see the notes" if is_damaged else "nothing")
-    incomplete = f"; failed: {_some([*map(str, sorted(failed))])}" if failed else ""
+    named = first_of(lost) or ("unknown offsets, see the notes" if is_damaged else "nothing")
+    incomplete = f"; failed: {first_of([*map(str, sorted(failed))])}" if failed else ""
     return f"{batches}, {size} of {where} {'would be ' if dry_run else ''}copied; lost: {named}{incomplete}"
 
 
@@ -157,8 +155,3 @@ def _lost_offsets(copied: Copied) -> list[list[int]]:
     if after.first_offset is not None and after.last_offset is not None:
         lost.append([after.first_offset, after.last_offset])
     return lost
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_LOSSES} more" if len(names) > _MOST_LOSSES else ""
-    return ", ".join(names[:_MOST_LOSSES]) + more
