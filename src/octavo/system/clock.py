@@ -58,3 +58,8 @@ class ShiftedClock(SystemClock):
 
     def advance(self, by_ms: int) -> None:
         self.ahead_ms += by_ms
+
+
+def end_of(timeout_ms: float) -> float | None:
+    """When a timeout that begins now ends, by `time.monotonic`; None if it is negative: it never ends."""
+    return None if timeout_ms < 0 else time.monotonic() + timeout_ms / 1000

@@ -22,6 +22,7 @@ from octavo.format.record import SpecialTimestamp
 from octavo.scanner.following.collect import Collector
 from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.log_manager import LogManager
+from octavo.system.clock import end_of
 from octavo.system.closing import Closing
 from octavo.system.forks import FORKED
 from octavo.system.shown import some
@@ -138,7 +139,7 @@ class Consumer(Closing):
         If a partition cannot be read, the records of the partitions before it are returned, and the next poll raises.
         """
         limit = self.config.max_poll_records if max_records is None else max_records
-        end = _end(timeout_ms)
+        end = end_of(timeout_ms)
         self._refresh()
         self._write_held()
         while not (found := self._collector.collect(limit)).records and self._wait(end):
@@ -153,7 +154,7 @@ class Consumer(Closing):
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Yield records one by one; commits and ends when there has been none for consumer.timeout.ms."""
-        end = _end(self.config.consumer_timeout_ms)
+        end = end_of(self.config.consumer_timeout_ms)
         found = True
         while True:
             self._refresh()
@@ -181,7 +182,7 @@ class Consumer(Closing):
                     if records:
                         state.advance(position)
                 if records:
-                    found, end = True, _end(self.config.consumer_timeout_ms)
+                    found, end = True, end_of(self.config.consumer_timeout_ms)
                     break
             if not found and not self._wait(end) and (is_last_look or self.is_closed or not _is_over(end)):
                 self._assignment.commit_changed()
@@ -359,10 +360,6 @@ class Consumer(Closing):
         log = self._log_manager.log(*partition)
         self._write_held_of([partition[0]])
         return log.offset_for_timestamp(SpecialTimestamp.LATEST, self.config.isolation).offset
-
-
-def _end(timeout_ms: float) -> float | None:
-    return None if timeout_ms < 0 else time.monotonic() + timeout_ms / 1000
 
 
 def _is_over(end: float | None) -> bool:

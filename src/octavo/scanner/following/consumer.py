@@ -15,6 +15,7 @@ from octavo.scanner.following.collect import Collector
 from octavo.scanner.following.followed import Followed
 from octavo.scanner.reading.records import ConsumerRecord
 from octavo.system.closing import Closing
+from octavo.system.clock import end_of
 from octavo.system.held_records import write_held
 from octavo.system.shown import some
 
@@ -62,7 +63,7 @@ class ScanConsumer(Closing):
         """The next records by partition; waits up to `timeout_ms` for the first one (-1: without limit)."""
         if self.is_closed:
             raise IllegalStateError("the consumer is closed")
-        end = _end(timeout_ms)
+        end = end_of(timeout_ms)
         self._write_held()
         limit = self._limit if max_records is None else max_records
         while not (found := self._collector.collect(limit)).records and self._wait(end):
@@ -78,7 +79,7 @@ class ScanConsumer(Closing):
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Yield one record after the other; ends after consumer_timeout_ms without a new one."""
-        end = _end(self._timeout_ms)
+        end = end_of(self._timeout_ms)
         found = True
         while not self.is_closed:
             is_last_look = end is not None and time.monotonic() >= end
@@ -89,7 +90,7 @@ class ScanConsumer(Closing):
                 records, position = partition.take(self._limit)
                 if records:
                     yield from self._handed_out(partition, records, position)
-                    found, end = True, _end(self._timeout_ms)
+                    found, end = True, end_of(self._timeout_ms)
                     break
             else:
                 if is_last_look:
@@ -195,7 +196,3 @@ class ScanConsumer(Closing):
 
     def _chosen(self, partitions: tuple[Partition, ...]) -> list[Followed]:
         return [self._one(topic_partition) for topic_partition in partitions or tuple(self._partitions)]
-
-
-def _end(timeout_ms: float) -> float | None:
-    return None if timeout_ms < 0 else time.monotonic() + timeout_ms / 1000
