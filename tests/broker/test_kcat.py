@@ -11,7 +11,9 @@ import pytest
 import octavo
 from octavo.broker.broker import Broker
 
-pytestmark = pytest.mark.skipif(shutil.which("kcat") is None, reason="kcat is not installed (on Debian: apt-get install kcat)")
+pytestmark = pytest.mark.skipif(
+    shutil.which("kcat") is None, reason="kcat is not installed (on Debian: apt-get install kcat)"
+)
 
 
 def kcat(broker: Broker, *arguments: str, stdin: str = "") -> str:

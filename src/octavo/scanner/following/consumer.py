@@ -14,8 +14,8 @@ from octavo.format.names import TopicPartition, as_topic_partition
 from octavo.scanner.following.collect import Collector
 from octavo.scanner.following.followed import Followed
 from octavo.scanner.reading.records import ConsumerRecord
-from octavo.system.closing import Closing
 from octavo.system.clock import end_of
+from octavo.system.closing import Closing
 from octavo.system.held_records import write_held
 from octavo.system.shown import some
 
