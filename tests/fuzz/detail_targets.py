@@ -24,25 +24,30 @@ from tests.fuzz.target import Target, mutating
 
 
 def run_anatomy(data: bytes) -> None:
-    """Damage must be shown, never raised, and no part may have a negative length."""
+    """Damage must be shown, never raised, and each part must have the bytes of the whole at its position."""
     found = walk(data)
     view = memoryview(data)
     for row in found.table:
         start, size = int(row["position"]), int(row["size"])
-        check(describe_batch(view[start : start + size], start, limit=LIMIT))
-    check(describe_incomplete(view[found.next_position :], found.next_position))
+        check(describe_batch(view[start : start + size], start, limit=LIMIT), data)
+    check(describe_incomplete(view[found.next_position :], found.next_position), data)
 
 
-def check(node: Node) -> None:
-    assert node.length >= 0
+def check(node: Node, whole: bytes, start: int = 0) -> None:
+    """`whole` are the bytes around the node, which begin at position `start`."""
+    at = node.position - start
+    assert at >= 0 and whole[at : at + node.length] == node.raw
     for child in node.children:
-        check(child)
+        is_packed = "unpacks to" in node.meaning  # then its parts are those of other bytes
+        check(child, *((child.raw, child.position) if is_packed else (node.raw, node.position)))
 
 
 def run_entries(data: bytes) -> None:
     for kind in (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX, FileKind.PRODUCER_SNAPSHOT):
         nodes = list(describe_entries(kind, memoryview(data), 1000))
-        assert sum(node.length for node in nodes) == len(data)
+        assert b"".join(node.raw for node in nodes) == data
+        for node in nodes:
+            check(node, data)
 
 
 def run_records(data: bytes) -> None:

@@ -137,7 +137,6 @@ def test_a_partition_alone_brings_its_configs_along(url: str) -> None:
 
 CHANGING = [
     ("recover",),
-    ("recover",),
     ("retain",),
     ("compact",),
     ("reindex",),

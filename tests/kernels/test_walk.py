@@ -173,12 +173,12 @@ def test_a_walk_may_leave_the_crc_unchecked(kernels: SimpleNamespace, entry: byt
 
 @pytest.mark.parametrize("magic", [3, 127, -1, -128])
 def test_an_unknown_magic_is_read_by_kafkas_rule(kernels: SimpleNamespace, magic: int) -> None:
-    entry = batch(record(), 1, magic=magic) if magic > 2 else raw_message(3, magic, 0, b"\0" * 20)
+    is_batch = magic > 2
+    entry = batch(record(), 1, magic=magic, partition_leader_epoch=9) if is_batch else raw_message(3, magic, 0, b"\0" * 20)
     (row,), _, stop = walk(kernels, entry)
     assert (row["magic"], row["flaws"], stop) == (magic, Flaw.UNKNOWN_MAGIC, Stop.END)
     assert row["count"] == 1
-    # A batch has an epoch, a message does not.
-    assert row["partition_leader_epoch"] == -1
+    assert row["partition_leader_epoch"] == (9 if is_batch else -1), "a batch has an epoch, a message does not"
 
 
 @pytest.mark.parametrize("size", [14, 48])

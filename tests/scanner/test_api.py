@@ -112,12 +112,6 @@ def test_other_libraries_accept_a_scan(scan: Scan) -> None:
     assert found is not None and found.fetchall() == [("orders", 10)]
 
 
-def test_without_polars_the_message_says_so(scan: Scan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(octavo.ScanError, match="to_polars needs polars"):
-        scan.to_polars()
-
-
 def test_nothing_to_read_is_an_empty_table(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "meta.properties").write_text("version=1")

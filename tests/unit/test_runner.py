@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass
 
@@ -65,6 +66,10 @@ def test_closing_the_outcomes_stops_the_work() -> None:
     assert len(done) < 1000
 
 
-def test_there_is_a_thread_by_default_and_no_outcome_without_tasks() -> None:
-    assert ThreadRunner().threads >= 1
+def test_there_is_a_thread_per_processor_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 4, 6}, raising=False)
+    assert ThreadRunner().threads == 3
+
+
+def test_there_is_no_outcome_without_tasks() -> None:
     assert list(ThreadRunner().run(double, [])) == []

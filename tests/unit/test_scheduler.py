@@ -110,16 +110,17 @@ def test_failing_task_runs_again() -> None:
 
 
 def test_shutdown_waits_for_the_run_at_hand() -> None:
-    scheduler, begun, ended = ThreadScheduler(threads=1), threading.Event(), threading.Event()
+    scheduler, begun, is_down, seen = ThreadScheduler(threads=1), threading.Event(), threading.Event(), list[bool]()
 
     def work() -> None:
         begun.set()
-        ended.set()
+        seen.append(is_down.wait(0.1))
 
     scheduler.schedule("work", work)
     assert begun.wait(10)
     scheduler.shutdown()
-    assert ended.is_set()
+    is_down.set()
+    assert seen == [False]
     scheduler.schedule("too late", lambda: None)
 
 
