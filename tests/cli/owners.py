@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import Any
 
 from octavo.scanner.api import scan
 from octavo.scanner.reading.records import ConsumerRecord
-from tests.cli.runs import Run
+from tests.cli.runs import Run, json_lines
 
 HOLDER = """
 import fcntl, os, sys
@@ -34,7 +33,7 @@ def state(folder: Path) -> State:
 def rows(run: Run) -> list[dict[str, Any]]:
     """The lines of `--json` output from a successful run."""
     assert (run.exit, run.stderr) == (0, "")
-    return [json.loads(line) for line in run.stdout.splitlines()]
+    return json_lines(run.stdout)
 
 
 def records(root: Path, *topics: str) -> list[ConsumerRecord]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from octavo.cli import main
 
@@ -38,6 +39,11 @@ def printed(*line: str) -> Run:
         run = octavo(*line, *(("--output", str(output)) if line[0] == "cat" else ()))
         said = "".join(line for line in run.stderr.splitlines(True) if not line.startswith(f"{output}: 1 file"))
         return run._replace(stdout=output.read_text() if output.exists() else run.stdout, stderr=said)
+
+
+def json_lines(stdout: str) -> list[dict[str, Any]]:
+    """The objects of `--json` output; unlike `splitlines`, it leaves U+2028 inside a line alone."""
+    return [json.loads(line) for line in stdout.split("\n")[:-1]]
 
 
 def _stream() -> io.TextIOWrapper:

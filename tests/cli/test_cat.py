@@ -19,6 +19,7 @@ import pytest
 
 from octavo.format.batches.batch import build_batch
 from octavo.format.record import Header, Record
+from tests.cli.cat_process import cat, rows
 from tests.cli.runs import Run, octavo
 from tests.golden import archives
 from tests.scanner.segments import write_segment
@@ -29,18 +30,6 @@ RECORDS = [
     Record(2, 3000, b"", None),
 ]
 LATER = [Record(number, 1000 * number, b"%d" % number, b"v") for number in range(3, 9)]
-
-
-def cat(*arguments: object) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "octavo", "cat", *map(str, arguments)], capture_output=True, check=False
-    )
-
-
-def rows(*arguments: object) -> list[dict[str, object]]:
-    done = cat(*arguments)
-    assert (done.returncode, done.stderr) == (0, b"")
-    return [json.loads(line) for line in done.stdout.decode().split("\n")[:-1]]
 
 
 @pytest.fixture(scope="module")
@@ -299,7 +288,7 @@ def test_what_cannot_be_read_is_one_sentence(logs: Path, arguments: list[str], s
         (["--text", "--bytes", "hex"], "--text and --bytes hex cannot be used together"),
         (["--offset", "9", "--to-offset", "5"], "--to-offset 5 lies before --offset 9"),
         (["--follow", "--to-offset", "3"], "leave out --to-offset and --to-timestamp"),
-        (["--follow", "--format", "parquet"], "prints json, csv or raw to stdout"),
+        (["--follow", "--format", "parquet"], "can only print json, csv or raw to stdout"),
         (["--from-timestamp", "noon"], "timestamp 'noon', expected milliseconds or ISO 8601"),
         (["--format", "xml"], "'xml' is not one of"),
     ],

@@ -19,8 +19,8 @@ from octavo.errors import ScanError
 from octavo.format.batches.batch import build_batch
 from octavo.format.record import Header, Record
 from octavo.scanner.api import scan
+from tests.cli.cat_process import cat, rows
 from tests.cli.runs import octavo
-from tests.cli.test_cat import cat, rows
 from tests.golden import archives
 from tests.scanner.segments import write_segment
 
@@ -125,11 +125,11 @@ def test_internal_topics_are_decoded() -> None:
     place = archives.unpack("v431-clean")
     (row,) = rows(place, "--topic", "__consumer_offsets", "--partition", 1, "--tail", 1)
     assert row["key"] == {"type": "1", "data": {"group": "admin-group", "topic": "edge.records", "partition": 0}}
-    assert row["value"]["data"]["metadata"] == "by admin"  # type: ignore[index]
+    assert row["value"]["data"]["metadata"] == "by admin"
     (row,) = rows(place, "--topic", "__transaction_state", "--partition", 0, "--tail", 1)
     assert row["key"] == {"type": "0", "data": {"transactionalId": "tx-12"}}
     (row,) = rows(place, "--topic", "__cluster_metadata", "--tail", 1)
-    assert (row["key"], row["value"]["type"]) == (None, "BROKER_REGISTRATION_CHANGE_RECORD")  # type: ignore[index]
+    assert (row["key"], row["value"]["type"]) == (None, "BROKER_REGISTRATION_CHANGE_RECORD")
     (row,) = rows(place, "--topic", "__cluster_metadata", "--tail", 1, "--bytes", "hex")
     assert isinstance(row["value"], str)
     line = cat(place, "--topic", "__cluster_metadata", "--tail", 1, "--format", "csv").stdout.decode().splitlines()[1]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import octavo as octavo_library
 from octavo.format.batches.walker import walk
 from octavo.storage.directory.log_root import lock_directory
-from tests.cli.runs import octavo
+from tests.cli.runs import json_lines, octavo
 from tests.golden.archives import unpack
 
 RATIO = "--config", "min.cleanable.dirty.ratio=0.01"
@@ -28,10 +26,6 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def rows(stdout: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in stdout.splitlines()]
-
-
 def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.glob("*.log"))
 
@@ -39,7 +33,7 @@ def size(folder: Path) -> int:
 def test_a_round_and_what_it_says(logs: Path) -> None:
     before = size(logs / "compact.plain-0")
     run = octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, "--json")
-    (row,) = rows(run.stdout)
+    (row,) = json_lines(run.stdout)
     assert (run.exit, row["cleaned"], row["endOffset"], row["mapFull"]) == (0, True, 292, False)
     assert (row["recordsRead"], row["recordsKept"], row["keys"]) == (292, 26, 26)
     assert row["bytesBefore"] - row["bytesAfter"] == before - size(logs / "compact.plain-0")
@@ -58,20 +52,20 @@ def test_a_dry_run_changes_nothing_and_reports_the_gain(logs: Path) -> None:
         words = octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, "--dry-run").stdout
     finally:
         lock.release()
-    (row,) = rows(run.stdout)
+    (row,) = json_lines(run.stdout)
     after = {path: path.read_bytes() for path in logs.rglob("*") if path.is_file() and path.name != ".lock"}
     assert after == before and not row["cleaned"] and "would become" in words
-    (done,) = rows(octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, "--json").stdout)
+    (done,) = json_lines(octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, "--json").stdout)
     assert {**row, "cleaned": True} == done
 
 
 def test_what_holds_the_cleaner_back(logs: Path) -> None:
     run = octavo("compact", str(logs), "--topic", "compact.txn-open", "--dry-run", "--json", "--now", "1700000009999")
-    (row,) = rows(run.stdout)
+    (row,) = json_lines(run.stdout)
     assert (row["heldBy"], row["holdOffset"]) == ("the last stable offset", 120)
     assert row["openTransaction"]["producerId"] == 1008 and row["openTransaction"]["ageMs"] > 0
     lag = "--config", "min.compaction.lag.ms=100000", "--now", "1700000050000"
-    (row,) = rows(octavo("compact", str(logs), "--topic", "compact.plain", *lag, "--dry-run", "--json").stdout)
+    (row,) = json_lines(octavo("compact", str(logs), "--topic", "compact.plain", *lag, "--dry-run", "--json").stdout)
     assert (row["heldBy"], row["firstUncleanableOffset"], row["cleaned"]) == ("min.compaction.lag.ms", 0, False)
 
 
@@ -84,7 +78,7 @@ def test_the_ratio_decides_unless_it_is_forced(logs: Path) -> None:
         == 1
     )
     again = octavo("compact", str(logs), "--topic", "compact.plain", "--force", "--json")
-    (row,) = rows(again.stdout)
+    (row,) = json_lines(again.stdout)
     assert (row["cleaned"], row["endOffset"], row["recordsKept"]) == (True, 292, 26)
     assert " (forced)\n" in octavo("compact", str(logs), "--topic", "compact.plain", "--force").stdout
 
@@ -121,7 +115,7 @@ def test_the_time_to_judge_by_may_be_iso(logs: Path) -> None:
 
 
 def test_without_a_topic_all_compacted_ones_are_cleaned(logs: Path) -> None:
-    found = rows(octavo("compact", str(logs), *RATIO, "--json").stdout)
+    found = json_lines(octavo("compact", str(logs), *RATIO, "--json").stdout)
     assert [(row["topic"], row["cleaned"]) for row in found] == [("compact.plain", True), ("compact.txn-open", True)]
 
 
@@ -130,7 +124,7 @@ def test_a_small_map_needs_several_rounds(logs: Path) -> None:
     small = "--config", "log.cleaner.dedupe.buffer.size=1048600", "--config", "log.cleaner.io.buffer.load.factor=0.0003"
     ends = []
     for _ in range(30):
-        (row,) = rows(octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, *small, "--json").stdout)
+        (row,) = json_lines(octavo("compact", str(logs), "--topic", "compact.plain", *RATIO, *small, "--json").stdout)
         ends.append(row["endOffset"])
         if not row["mapFull"]:
             break

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Record
 from octavo.format.small_files import producer_snapshot
-from tests.cli.runs import Run, octavo
+from tests.cli.runs import Run, json_lines, octavo
 from tests.cli.terminal import octavo_on_terminal
 from tests.golden import archives
 
@@ -33,10 +32,6 @@ LOG = BATCH + SECOND + MESSAGE + WRAPPER
 def explain(folder: Path, content: bytes, *options: str, name: str = "00000000000000000000.log") -> Run:
     (folder / name).write_bytes(content)
     return octavo("explain", name, *options, folder=folder)
-
-
-def objects(run: Run) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in run.stdout.splitlines()]
 
 
 def test_an_overview(tmp_path: Path) -> None:
@@ -65,7 +60,7 @@ def test_an_overview(tmp_path: Path) -> None:
 
 
 def test_an_overview_as_json(tmp_path: Path) -> None:
-    first, *_, last = objects(explain(tmp_path, LOG, "--json"))
+    first, *_, last = json_lines(explain(tmp_path, LOG, "--json").stdout)
     assert first == {
         "position": 0, "baseOffset": 0, "lastOffset": 2, "records": 3, "size": len(BATCH), "magic": 2, "codec": "none",
         "flags": [], "problems": [],
@@ -120,7 +115,7 @@ def test_the_batch_that_has_a_byte(tmp_path: Path, position: int) -> None:
     ("offset", "position"), [(2, 0), (3, len(BATCH)), (6, len(BATCH + SECOND)), (8, len(LOG) - len(WRAPPER))]
 )
 def test_the_batch_that_reaches_an_offset(tmp_path: Path, offset: int, position: int) -> None:
-    (node,) = objects(explain(tmp_path, LOG, "--offset", str(offset), "--json"))
+    (node,) = json_lines(explain(tmp_path, LOG, "--offset", str(offset), "--json").stdout)
     assert node["position"] == position
 
     def offsets(piece: dict[str, Any]) -> list[int]:
@@ -132,7 +127,7 @@ def test_the_batch_that_reaches_an_offset(tmp_path: Path, offset: int, position:
 
 
 def test_json_has_every_byte_once(tmp_path: Path) -> None:
-    (node,) = objects(explain(tmp_path, BATCH, "--position", "0", "--json"))
+    (node,) = json_lines(explain(tmp_path, BATCH, "--position", "0", "--json").stdout)
 
     def content(piece: dict[str, Any]) -> str:
         if "bytes" in piece:
@@ -228,7 +223,7 @@ def test_an_aborted_transaction_is_found_by_an_offset_in_it(tmp_path: Path) -> N
     name = f"{15:020}.txnindex"
     index = txn_index.encode([AbortedTxn(7, 31, 38, 39), AbortedTxn(8, 40, 44, 45)])
     for offset, position in ((31, 0), (38, 0), (41, txn_index.ENTRY.size)):
-        (entry,) = objects(explain(tmp_path, index, "--offset", str(offset), "--json", name=name))
+        (entry,) = json_lines(explain(tmp_path, index, "--offset", str(offset), "--json", name=name).stdout)
         assert entry["position"] == position
     run = explain(tmp_path, index, "--offset", "39", name=name)
     assert run.exit == 1
@@ -275,7 +270,7 @@ def test_a_checkpoint_is_one_line_per_entry(tmp_path: Path) -> None:
 
 def test_the_epoch_of_an_offset(tmp_path: Path) -> None:
     content = b"0\n2\n0 0\n2 600\n"
-    [entry] = objects(explain(tmp_path, content, "--offset", "700", "--json", name="leader-epoch-checkpoint"))
+    [entry] = json_lines(explain(tmp_path, content, "--offset", "700", "--json", name="leader-epoch-checkpoint").stdout)
     assert (entry["position"], entry["meaning"]) == (8, "epoch 2 begins with offset 600")
     assert [(field["field"], field["position"], field["value"]) for field in entry["children"]] == [
         ("epoch", 8, 2),

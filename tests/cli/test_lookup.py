@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from octavo.format.names import FileKind
-from tests.cli.runs import octavo
+from tests.cli.runs import json_lines, octavo
 from tests.cli.terminal import octavo_on_terminal
 from tests.golden.archives import unpack
 from tests.scanner.segments import path, write_segment
@@ -128,7 +128,7 @@ def test_all_partitions_and_iso_times(logs: Path) -> None:
     write_segment(logs / "orders-1", 0, batch(0, timestamp=500))
     write_segment(logs / "payments-0", 0, batch(0, timestamp=2000))
     run = octavo("lookup", str(logs), "--timestamp", "1970-01-01T00:00:01.007Z", "--json")
-    found = [json.loads(line) for line in run.stdout.splitlines()]
+    found = json_lines(run.stdout)
     assert [(row["topic"], row["partition"], row["offset"]) for row in found] == [
         ("orders", 0, 7),
         ("orders", 1, -1),

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from octavo.format.names import FileKind
+from tests.cli.owners import locked
 from tests.cli.runs import Run, octavo
 from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
 INTERVAL = ("--config", "index.interval.bytes=200")
-
-HOLDER = """
-import fcntl, os, sys
-lock = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
-fcntl.lockf(lock, fcntl.LOCK_EX)
-print("held", flush=True)
-sys.stdin.read()
-"""
 
 
 @pytest.fixture
@@ -52,8 +43,10 @@ def test_a_topic_that_is_not_there_is_refused(logs: Path) -> None:
 
 
 def test_a_dry_run_changes_nothing_and_takes_no_lock(logs: Path) -> None:
-    before = contents(logs)
-    run = octavo("reindex", str(logs), "--config", "index.interval.bytes=0", "--dry-run", "--json")
+    with locked(logs):
+        before = contents(logs)
+        run = octavo("reindex", str(logs), "--config", "index.interval.bytes=0", "--dry-run", "--json")
+        assert contents(logs) == before
     assert json.loads(run.stdout) == {
         "topic": "orders",
         "partition": 0,
@@ -64,7 +57,6 @@ def test_a_dry_run_changes_nothing_and_takes_no_lock(logs: Path) -> None:
         "problem": None,
         "position": None,
     }
-    assert contents(logs) == before
 
 
 def test_only_the_named_topics(logs: Path) -> None:
@@ -88,16 +80,12 @@ def test_a_damaged_log_is_reported_and_the_exit_code_is_1(logs: Path) -> None:
 @pytest.mark.parametrize("place", [".", "orders-0", f"orders-0/{0:020}.log"])
 def test_a_locked_directory_is_refused_and_nothing_changes(logs: Path, place: str) -> None:
     path(logs / "orders-0", 0, FileKind.OFFSET_INDEX).write_bytes(b"rubbish")
-    line = [sys.executable, "-c", HOLDER, str(logs / ".lock")]
-    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
+    with locked(logs):
         before = contents(logs)
         run = octavo("reindex", place, folder=logs)
         assert (run.exit, run.stdout) == (1, "")
         assert "holds .lock" in run.stderr
         assert contents(logs) == before
-        holder.communicate()
     assert octavo("reindex", place, folder=logs).exit == 0
     assert not (logs / ".lock").exists()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from octavo.cli.table import TableColumn, print_table
-from tests.cli.runs import Run, octavo
+from tests.cli.runs import Run, json_lines, octavo
 from tests.cli.terminal import octavo_on_terminal
 from tests.golden.archives import entry, unpack
 from tests.scanner.segments import write_segment
@@ -38,7 +38,7 @@ def test_a_row_has_every_field(tmp_path: Path) -> None:
 
 
 def test_counts_of_a_brokers_directory() -> None:
-    rows = [json.loads(line) for line in octavo("topics", str(unpack("v431-clean")), "--json").stdout.splitlines()]
+    rows = json_lines(octavo("topics", str(unpack("v431-clean")), "--json").stdout)
     for topic, answers in entry("v431-clean")["offsets"].items():
         expected = answers["read_uncommitted"]
         mine = [row for row in rows if row["topic"] == topic]
