@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import zlib
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from octavo.format.batches.control import ControlType, EndTransactionMarker, bui
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Header, Record
-from octavo.kernels import crc32c, layout
+from octavo.kernels import layout
 from tests.cli.runs import Run, octavo
+from tests.format.crafted import crafted, sealed
 
 RECORDS = [Record(offset, 1000 + offset, b"k", b"v%d" % offset) for offset in range(3)]
 NAME = "00000000000000000000.log"
@@ -24,21 +24,6 @@ START = f"Dumping {NAME}\nLog starting offset: 0\n"
 def dump(folder: Path, content: bytes, *flags: str) -> Run:
     (folder / NAME).write_bytes(content)
     return octavo("dump-log", "--files", NAME, *flags, folder=folder)
-
-
-def sealed(batch: bytearray) -> bytes:
-    """The batch with a correct CRC."""
-    crc = crc32c(memoryview(batch)[layout.ATTRIBUTES_POSITION :])
-    batch[layout.CRC_POSITION : layout.ATTRIBUTES_POSITION] = crc.to_bytes(4)
-    return bytes(batch)
-
-
-def changed(batch: bytes, field: str, value: int, *, seal: bool = True) -> bytes:
-    content = bytearray(batch)
-    names = list(layout.BATCH_FIELDS)
-    at = struct.calcsize(">" + "".join(layout.BATCH_FIELDS[name] for name in names[: names.index(field)]))
-    struct.pack_into(f">{layout.BATCH_FIELDS[field]}", content, at, value)
-    return sealed(content) if seal else bytes(content)
 
 
 def lines(run: Run) -> list[str]:
@@ -54,7 +39,7 @@ def one_sentence(run: Run) -> str:
 
 
 def test_an_unknown_codec_stops_in_the_middle_of_its_line(tmp_path: Path) -> None:
-    run = dump(tmp_path, changed(build_batch(RECORDS), "attributes", 7))
+    run = dump(tmp_path, crafted(build_batch(RECORDS), attributes=7))
     assert run.stdout.endswith(" isControl: false deleteHorizonMs: OptionalLong.empty")
     assert "codec 7, expected 0 to 4" in one_sentence(run)
 
@@ -74,14 +59,16 @@ def test_a_negative_magic_stops_after_its_offset(tmp_path: Path) -> None:
 
 
 def test_an_unknown_magic_is_read_as_the_latest(tmp_path: Path) -> None:
-    run = dump(tmp_path, changed(build_batch(RECORDS), "magic", 9), "--deep-iteration")
+    run = dump(tmp_path, crafted(build_batch(RECORDS), magic=9), "--deep-iteration")
     assert run.exit == 0
     assert " magic: 9 compresscodec: none " in lines(run)[0]
     assert len(lines(run)) == 4
 
 
 def test_records_after_a_wrong_crc_are_still_read(tmp_path: Path) -> None:
-    run = dump(tmp_path, changed(build_batch(RECORDS), "crc", 1, seal=False), "--print-data-log")
+    batch = build_batch(RECORDS)
+    batch = batch[: layout.CRC_POSITION] + (1).to_bytes(4) + batch[layout.ATTRIBUTES_POSITION :]
+    run = dump(tmp_path, batch, "--print-data-log")
     assert lines(run)[0].endswith(" crc: 1 isvalid: false")
     assert [line.rpartition("payload: ")[2] for line in lines(run)[1:]] == ["v0", "v1", "v2"]
     assert run.exit == 0
@@ -90,23 +77,23 @@ def test_records_after_a_wrong_crc_are_still_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("count", "shown"), [(4, 3), (2, 1), (-1, 0)])
 def test_records_before_the_damage_are_printed(tmp_path: Path, count: int, shown: int) -> None:
     # A count of two for three records: the extra bytes are noticed when the second one is read.
-    run = dump(tmp_path, changed(build_batch(RECORDS), "recordsCount", count), "--deep-iteration")
+    run = dump(tmp_path, crafted(build_batch(RECORDS), recordsCount=count), "--deep-iteration")
     assert len(lines(run)) == 1 + shown
     one_sentence(run)
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
 def test_a_compressed_batch_shows_all_its_records_or_none(tmp_path: Path, codec: Codec) -> None:
-    run = dump(tmp_path, changed(build_batch(RECORDS, codec=codec), "recordsCount", 4), "--deep-iteration")
+    run = dump(tmp_path, crafted(build_batch(RECORDS, codec=codec), recordsCount=4), "--deep-iteration")
     assert len(lines(run)) == 1
     one_sentence(run)
 
 
 def test_batches_before_and_after(tmp_path: Path) -> None:
     good = build_batch(RECORDS)
-    empty = changed(good[: layout.BATCH_OVERHEAD], "recordsCount", 0)
-    empty = changed(empty, "batchLength", layout.BATCH_OVERHEAD - layout.LOG_OVERHEAD)
-    bad = changed(good, "recordsCount", 2)
+    length = layout.BATCH_OVERHEAD - layout.LOG_OVERHEAD
+    empty = crafted(good[: layout.BATCH_OVERHEAD], recordsCount=0, batchLength=length)
+    bad = crafted(good, recordsCount=2)
     run = dump(tmp_path, good + empty + good + bad + good, "--deep-iteration")
     assert [line[:10] for line in lines(run)] == [
         "baseOffset", *["| offset: "] * 3, "baseOffset", "baseOffset", *["| offset: "] * 3, "baseOffset", "| offset: ",
@@ -116,7 +103,7 @@ def test_batches_before_and_after(tmp_path: Path) -> None:
 
 def test_a_batch_shorter_than_a_header_shows_what_follows_it(tmp_path: Path) -> None:
     batch = build_batch(RECORDS)
-    short = changed(batch[:40], "batchLength", 28, seal=False)
+    short = crafted(batch, batchLength=28)[:40]
     run = dump(tmp_path, short + batch)
     assert " size: 40 magic: 2 " in lines(run)[0]
     assert lines(run)[0].endswith(" isvalid: false")
@@ -190,7 +177,7 @@ def test_control_records_are_never_printed_as_data(tmp_path: Path) -> None:
     assert lines(dump(tmp_path, batch, "--print-data-log", "--skip-record-metadata"))[1:] == [""]
     unknown = batch[:-9] + b"\x63" + batch[-8:]
     assert lines(dump(tmp_path, unknown, "--deep-iteration"))[1].endswith(" headerKeys: [] controlType: UNKNOWN(99)")
-    broken = sealed(bytearray(batch[:-12] + b"\xff" + batch[-11:]))
+    broken = sealed(batch[:-12] + b"\xff" + batch[-11:])
     run = dump(tmp_path, broken, "--deep-iteration")
     assert run.stdout.endswith("sequence: -1 headerKeys: []")
     one_sentence(run)

@@ -9,6 +9,10 @@ from octavo.kernels.layout import ATTRIBUTES_POSITION, BATCH_FIELDS, BATCH_HEADE
 def crafted(batch: bytes, **fields: int) -> bytes:
     """A v2 batch with other header fields, by their names in Kafka."""
     header = dict(zip(BATCH_FIELDS, BATCH_HEADER.unpack_from(batch), strict=True)) | fields
-    content = bytearray(BATCH_HEADER.pack(*header.values()) + batch[BATCH_OVERHEAD:])
-    content[CRC_POSITION:ATTRIBUTES_POSITION] = kernels.crc32c(bytes(content[ATTRIBUTES_POSITION:])).to_bytes(4)
-    return bytes(content)
+    return sealed(BATCH_HEADER.pack(*header.values()) + batch[BATCH_OVERHEAD:])
+
+
+def sealed(batch: bytes) -> bytes:
+    """A v2 batch with the right CRC for its bytes."""
+    covered = batch[ATTRIBUTES_POSITION:]
+    return batch[:CRC_POSITION] + kernels.crc32c(covered).to_bytes(4) + covered

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
 from octavo.jobs.verify.finding import MOST_FINDINGS, FindingCollector, FindingKind, Severity
-from octavo.kernels import crc32c
+from tests.format.crafted import crafted
 from tests.format.exact_batches import encode_batch
 from tests.jobs.verify.verified import findings_of, flipped
 from tests.scanner.segments import write_segment
@@ -28,33 +27,21 @@ def log_findings(folder: Path) -> list[tuple[int | None, FindingKind]]:
     return [(found.position, found.problem) for found in findings_of(folder) if found.path.endswith(".log")]
 
 
-def sealed(content: bytearray) -> bytes:
-    """A batch with the right CRC for its bytes."""
-    content[17:21] = crc32c(memoryview(content)[21:]).to_bytes(4)
-    return bytes(content)
-
-
-def with_field(content: bytes, position: int, form: str, value: int) -> bytes:
-    changed = bytearray(content)
-    struct.pack_into(f">{form}", changed, position, value)
-    return sealed(changed)
-
-
 @pytest.mark.parametrize(
-    ("position", "form", "value", "problem"),
+    ("field", "value", "problem"),
     [
-        (57, "i", -1, FindingKind.INVALID_BATCH),
-        (57, "i", 9, FindingKind.INVALID_BATCH),  # more records than offsets
-        (57, "i", 2, FindingKind.INVALID_RECORDS),  # fewer than there are
-        (23, "i", -1, FindingKind.INVALID_BATCH),
-        (23, "i", 1, FindingKind.INVALID_BATCH),
-        (16, "b", 3, FindingKind.INVALID_BATCH),  # magic
-        (22, "b", 7, FindingKind.INVALID_RECORDS),  # no codec has this number
+        ("recordsCount", -1, FindingKind.INVALID_BATCH),
+        ("recordsCount", 9, FindingKind.INVALID_BATCH),  # more records than offsets
+        ("recordsCount", 2, FindingKind.INVALID_RECORDS),  # fewer than there are
+        ("lastOffsetDelta", -1, FindingKind.INVALID_BATCH),
+        ("lastOffsetDelta", 1, FindingKind.INVALID_BATCH),
+        ("magic", 3, FindingKind.INVALID_BATCH),
+        ("attributes", 7, FindingKind.INVALID_RECORDS),  # no codec has this number
     ],
 )
-def test_fields_with_a_right_crc(folder: Path, position: int, form: str, value: int, problem: FindingKind) -> None:
+def test_fields_with_a_right_crc(folder: Path, field: str, value: int, problem: FindingKind) -> None:
     whole = [batch(0, 3), batch(3, 3), batch(6, 3)]
-    write_segment(folder, 0, whole[0], with_field(whole[1], position, form, value), whole[2])
+    write_segment(folder, 0, whole[0], crafted(whole[1], **{field: value}), whole[2])
     found = log_findings(folder)
     assert problem in {kind for _, kind in found}
     assert all(place is not None and len(whole[0]) <= place <= len(whole[0]) + len(whole[1]) for place, _ in found)
