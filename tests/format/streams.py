@@ -6,14 +6,12 @@ import random
 from typing import NamedTuple
 
 from octavo.format.compression import Codec
+from tests.golden import strings
 
 RECORD = bytes.fromhex("100000000104763200")  # a v2 record: no key, value v2
 V1_MESSAGES = bytes.fromhex(  # with the relative offsets that a v1 wrapper holds
     "0000000000000000000000193e73167401000000018bcfe56800000000016b000000027631"
     "000000000000000100000018820bfd0301000000018bcfe56805ffffffff000000027632"
-)
-V0_MESSAGES = bytes.fromhex(
-    "000000000000000a00000011615054270000000000016b000000027631000000000000000b00000010d5960a780000ffffffff000000027632"
 )
 
 
@@ -65,7 +63,7 @@ GOLDEN = [
             "04224d1860401a3400000012000100910a00000011615054270f0081016b0000000276310d00f00800000b00000010d5960a78"
             "0000ffffffff00000002763200000000"
         ),
-        V0_MESSAGES,
+        strings.MESSAGES["v0"],
     ),
 ]
 

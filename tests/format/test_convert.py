@@ -21,13 +21,12 @@ from octavo.errors import (
 )
 from octavo.format.batches.batch import BatchTraits, build_batch, build_columns, decode_batch
 from octavo.format.batches.convert import down_convert, rewrite_as_v2, up_convert
-from octavo.format.batches.decoder import Decoder
-from octavo.format.batches.row_columns import from_records, to_records
-from octavo.format.batches.walker import walk
+from octavo.format.batches.row_columns import from_records
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Header, Record
-from tests.format.unpacked import unpacked
+from tests.format.unpacked import records_of, unpacked
+from tests.golden import strings
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "convert.json").read_text())
 SETS = {name: bytes.fromhex(data) for name, data in GOLDEN["sets"].items()}
@@ -42,11 +41,6 @@ CONVERSIONS: list[Callable[[bytearray], bytes]] = [
 def cases(operation: str) -> list[Any]:
     chosen = [case for case in GOLDEN["cases"] if case["operation"] == operation]
     return [pytest.param(case, id=" ".join(str(case[key]) for key in case if key != "result")) for case in chosen]
-
-
-def records_of(data: bytes) -> list[Record]:
-    found = walk(data)
-    return [record for columns in Decoder().decode(found.data, found.table) for record in to_records(columns)]
 
 
 def assert_same(ours: bytes, theirs: bytes) -> None:
@@ -84,19 +78,7 @@ def test_rewritten_as_the_cleaner_does(case: dict[str, Any]) -> None:
     assert_same(rewrite_as_v2(SETS[case["set"]]), bytes.fromhex(case["result"]))
 
 
-V0_MESSAGES = (
-    "000000000000000a00000011615054270000000000016b000000027631"
-    "000000000000000b00000010d5960a780000ffffffff000000027632"
-)  # fmt: skip
-V1_MESSAGES = (
-    "000000000000000a000000193e73167401000000018bcfe56800000000016b000000027631"
-    "000000000000000b00000018820bfd0301000000018bcfe56805ffffffff000000027632"
-)
-V1_LZ4 = (
-    "000000000000000b0000005fa905361301030000018bcfe56805ffffffff0000004904224d186040823a00000016000100e0193e73167401"
-    "000000018bcfe568180080016b0000000276310c000018008500000018820bfd032500b005ffffffff00000002763200000000"
-)
-V1_LOG_APPEND_TIME = "000000000000000a00000019d730294901080000018bcfe56807000000016b000000027631"
+V0_MESSAGES, V1_MESSAGES, V1_LZ4 = strings.MESSAGES["v0"], strings.MESSAGES["v1"], strings.WRAPPERS["v1_lz4"]
 
 
 # F16
@@ -124,15 +106,15 @@ V1_LOG_APPEND_TIME = "000000000000000a00000019d730294901080000018bcfe56807000000
             id="v1 lz4",
         ),
         pytest.param(
-            V1_LOG_APPEND_TIME,
+            strings.MESSAGES["v1_appended"],
             "000000000000000a0000003bffffffff0214128b260008000000000000018bcfe568070000018bcfe56807ffffffffffffffffff"
             "ffffffffff0000000112000000026b04763100",
             id="v1 LogAppendTime",
         ),
     ],
 )
-def test_what_a_4_3_1_cleaner_left_of_old_sets(stored: str, cleaned: str) -> None:
-    assert_same(rewrite_as_v2(bytes.fromhex(stored)), bytes.fromhex(cleaned))
+def test_what_a_4_3_1_cleaner_left_of_old_sets(stored: bytes, cleaned: str) -> None:
+    assert_same(rewrite_as_v2(stored), bytes.fromhex(cleaned))
 
 
 @pytest.mark.parametrize(
@@ -186,10 +168,10 @@ def test_an_up_conversion_makes_one_batch_of_a_whole_set() -> None:
     ("data", "said"),
     [
         (b"", "no whole message"),
-        (bytes.fromhex(V0_MESSAGES)[:20], "no whole message"),
-        (bytes.fromhex(V0_MESSAGES + V1_MESSAGES), "position 57: magic 1 in a set that begins with magic 0"),
-        (bytes.fromhex(V1_MESSAGES + V1_LZ4), "position 73: a compressed message among others"),
-        (bytes.fromhex(V1_LZ4 + V1_MESSAGES), "position 0: a compressed message among others"),
+        (V0_MESSAGES[:20], "no whole message"),
+        (V0_MESSAGES + V1_MESSAGES, "position 57: magic 1 in a set that begins with magic 0"),
+        (V1_MESSAGES + V1_LZ4, "position 73: a compressed message among others"),
+        (V1_LZ4 + V1_MESSAGES, "position 0: a compressed message among others"),
     ],
 )
 def test_sets_that_no_producer_may_send(data: bytes, said: str) -> None:
@@ -198,25 +180,25 @@ def test_sets_that_no_producer_may_send(data: bytes, said: str) -> None:
 
 
 @pytest.mark.parametrize(("data", "to_magic"), [(V0_MESSAGES, 0), (V1_MESSAGES, 1), (V1_MESSAGES, 0)])
-def test_an_up_conversion_to_the_same_or_a_lower_magic_is_refused(data: str, to_magic: int) -> None:
+def test_an_up_conversion_to_the_same_or_a_lower_magic_is_refused(data: bytes, to_magic: int) -> None:
     with pytest.raises(EncodingError, match="cannot be converted up to"):
-        up_convert(bytes.fromhex(data), to_magic)
+        up_convert(data, to_magic)
 
 
 @pytest.mark.parametrize("magic", [-1, 3])
 def test_magics_are_0_1_and_2(magic: int) -> None:
     for convert in (down_convert, up_convert):
         with pytest.raises(EncodingError, match=f"magic {magic}, expected 0, 1 or 2"):
-            convert(bytes.fromhex(V1_MESSAGES), magic)
+            convert(V1_MESSAGES, magic)
 
 
 def test_zstd_is_not_for_v1() -> None:
     with pytest.raises(UnsupportedCompressionTypeError, match="zstd"):
-        up_convert(bytes.fromhex(V0_MESSAGES), 1, BatchTraits(codec=Codec.ZSTD))
+        up_convert(V0_MESSAGES, 1, BatchTraits(codec=Codec.ZSTD))
 
 
 def test_a_damaged_batch_is_not_given_a_new_checksum() -> None:
-    damaged = bytearray.fromhex(V1_MESSAGES)
+    damaged = bytearray(V1_MESSAGES)
     damaged[-1] ^= 1
     for convert in CONVERSIONS:
         with pytest.raises(CorruptRecordError, match="position 37: a batch whose CRC"):
@@ -228,7 +210,7 @@ def test_a_damaged_batch_is_not_given_a_new_checksum() -> None:
     ("data", "said"),
     [
         (bytes(20), "position 0: a batch of length 0, expected at least 14"),
-        (bytes.fromhex(V0_MESSAGES) + bytes(61), "position 57: a batch of length 0, expected at least 14"),
+        (V0_MESSAGES + bytes(61), "position 57: a batch of length 0, expected at least 14"),
         (bytes.fromhex("0000000000000000" "00000014" "00000000" "02") + bytes(15), "a batch of 32 bytes, expected"),
         (bytes.fromhex("0000000000000000" "00000031" "00000000" "03") + bytes(44), "magic 3, expected 0, 1 or 2"),
     ],

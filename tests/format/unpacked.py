@@ -1,13 +1,16 @@
-"""Batches with their compressed parts decompressed, to compare sets regardless of a codec library's choices."""
+"""What is in a set of batches, to compare sets regardless of a codec library's choices."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.header import BatchHeader
+from octavo.format.batches.row_columns import to_records
 from octavo.format.batches.walker import walk
 from octavo.format.compression import decompress
 from octavo.format.legacy.message_set import wrapped_value
+from octavo.format.record import Record
 from octavo.kernels.layout import BATCH_OVERHEAD, Flaw, Stop
 
 
@@ -27,3 +30,8 @@ def unpacked(data: bytes) -> list[tuple[BatchHeader, bytes]]:
         content = decompress(header.codec_id, found.data[slice(*inside)], magic=header.magic)
         batches.append((replace(header, position=0, size=0, crc=0), bytes(content)))
     return batches
+
+
+def records_of(data: bytes) -> list[Record]:
+    found = walk(data)
+    return [record for columns in Decoder().decode(found.data, found.table) for record in to_records(columns)]

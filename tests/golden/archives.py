@@ -78,6 +78,14 @@ def lookups(name: str) -> Iterator[dict[str, Any]]:
     return _lines(name, "lookups")
 
 
+def lookups_from_logs(name: str) -> Iterator[dict[str, Any]]:
+    """The lookups without those where a file's modification time decided: archives keep only whole seconds."""
+    by_mtime = entry(name)["lookups"].get("needs_mtime_ms", [])
+    for row in lookups(name):
+        if [row["topic"], row["partition"], row["timestamp"]] not in by_mtime:
+            yield row
+
+
 def own_dumps(name: str) -> list[dict[str, Any]]:
     """Runs of the dump-log of the archive's own version."""
     with lzma.open(GOLDEN / entry(name)["own_dumps"]["file"], "rt", encoding="utf-8") as text:

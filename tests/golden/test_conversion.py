@@ -11,14 +11,12 @@ import pytest
 
 from octavo.format.batches.batch import BatchTraits, decode_batch
 from octavo.format.batches.convert import down_convert, rewrite_as_v2, up_convert
-from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.header import BatchHeader
-from octavo.format.batches.row_columns import to_records
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
-from octavo.format.record import Record, TimestampType
-from tests.format.unpacked import unpacked
+from octavo.format.record import TimestampType
+from tests.format.unpacked import records_of, unpacked
 from tests.golden import archives
 
 SOUND = [name for name in archives.archives() if name not in {"v431-corrupt", "v431-torn"}]
@@ -29,11 +27,6 @@ def batches(path: Path) -> Iterator[tuple[BatchHeader, bytes]]:
     for row in found.table:
         header = BatchHeader.from_row(row)
         yield header, bytes(found.data[header.position : header.position + header.size])
-
-
-def records_of(data: bytes) -> list[Record]:
-    found = walk(data)
-    return [record for columns in Decoder().decode(found.data, found.table) for record in to_records(columns)]
 
 
 def types_of(data: bytes) -> list[TimestampType]:

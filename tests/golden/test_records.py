@@ -3,7 +3,6 @@ bytes."""
 
 from __future__ import annotations
 
-import base64
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,10 +20,10 @@ from octavo.format.legacy.message_set import encode_message
 from octavo.kernels.layout import Flaw
 from tests.format.exact_batches import encode_batch
 from tests.golden import archives
+from tests.golden.client_records import WITH_RECORDS, text
 from tests.golden.encoding import encode_compressed
 
 DAMAGED = {"v431-corrupt", "v431-torn"}
-WITH_RECORDS = [name for name in archives.archives() if archives.entry(name).get("records")]
 SOUND = [name for name in archives.archives() if name not in DAMAGED]
 
 Seen = tuple[int, str, str | None, str | None, list[list[str | None]]]
@@ -54,10 +53,6 @@ def as_client_shows(archive: str) -> dict[tuple[str, int], dict[int, Seen]]:
                 shown = record.timestamp, str(header.timestamp_type), text(record.key), text(record.value), headers
                 partitions[topic, int(partition)][record.offset] = shown
     return partitions
-
-
-def text(value: bytes | None) -> str | None:
-    return None if value is None else base64.b64encode(value).decode()
 
 
 def as_client_read(row: dict[str, Any]) -> Seen:

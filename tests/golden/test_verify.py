@@ -14,6 +14,7 @@ from octavo.jobs.verify.plan import plan
 from octavo.system.runner import ThreadRunner
 from tests.corruption.nearness import is_near
 from tests.golden.archives import archives, entry, unpack
+from tests.golden.client_records import log_dirs
 
 DAMAGED = ("v431-corrupt", "v431-torn")
 NOTES = [note for note in entry("v431-corrupt")["notes"] if "old" not in note or note["old"] != note["new"]]
@@ -23,13 +24,9 @@ def verify(*places: Path) -> Verification:
     return Verification(plan(places), ThreadRunner(2))
 
 
-def log_dirs(root: Path) -> list[Path]:
-    return sorted(path.parent for path in root.glob("*/meta.properties")) or [root]
-
-
 @pytest.mark.parametrize("name", [name for name in archives() if name not in DAMAGED])
 def test_quiet_on_what_brokers_left_in_order(name: str) -> None:
-    verification = verify(*log_dirs(unpack(name)))
+    verification = verify(*log_dirs(name))
     problems = [found for found in verification.findings() if found.severity is Severity.PROBLEM]
     assert problems == []
     assert verification.summary.segments > 0

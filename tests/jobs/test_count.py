@@ -19,23 +19,18 @@ from octavo.jobs.tally import Tally
 from octavo.scanner.log_dirs import Place, open_log_dirs
 from octavo.system.runner import ThreadRunner
 from tests.format.exact_batches import empty_batch
-from tests.golden.archives import archives, entry, records, unpack
+from tests.golden.archives import records, unpack
+from tests.golden.client_records import WITH_RECORDS, log_dirs
 from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
 ORDERS = TopicPartition("orders", 0)
-WITH_RECORDS = [name for name in archives() if "records" in entry(name)]
 
 
 def count(*places: Place, split_bytes: int = job.SPLIT_BYTES) -> dict[TopicPartition, PartitionCount]:
     plans = job.plan(open_log_dirs(places).partitions.values(), split_bytes)
     rows = job.count(plans, ThreadRunner(2))
     return {row.topic_partition: row for row in rows if isinstance(row, PartitionCount)}
-
-
-def places(name: str) -> list[Path]:
-    root = unpack(name)
-    return sorted(path.parent for path in root.glob("*/meta.properties")) or [root]
 
 
 @pytest.mark.parametrize("split_bytes", [job.SPLIT_BYTES, 2000])
@@ -50,7 +45,7 @@ def test_counts_are_what_a_client_read(name: str, split_bytes: int) -> None:
             read[known] += 1
             first.setdefault(known, timestamp)
             largest[known] = max(largest.get(known, -1), timestamp)
-    counted = count(*places(name), split_bytes=split_bytes)
+    counted = count(*log_dirs(name), split_bytes=split_bytes)
     topics = {topic for topic, _ in read}
     found = {known: row for known, row in counted.items() if known.topic in topics}
     assert {known: row.tally.records for known, row in found.items() if row.tally.records} == dict(read)
