@@ -32,6 +32,10 @@ class Loss(Enum):
     TORN = "power loss: any part of what was not synced may be there, in files and folders"
 
 
+# How many samples of a loss's outcome are taken at each operation.
+SAMPLES = {Loss.PROCESS: 1, Loss.POWER: 1, Loss.TORN: 2}
+
+
 @dataclass
 class Inode:
     """A file's bytes as programs see them, and as they are on disk."""

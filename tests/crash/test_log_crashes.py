@@ -7,12 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from octavo.format.batches.control import ControlType
-from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
+from tests.crash.fault_filesystem import SAMPLES, Crash, FaultFileSystem, Loss
 from tests.crash.life import Life, check_found
 
 COMMIT, ABORT = ControlType.COMMIT, ControlType.ABORT
-# How many samples of a power loss's outcome are taken at each operation.
-SAMPLES = {Loss.PROCESS: 1, Loss.POWER: 1, Loss.TORN: 2}
 
 
 def appends_and_rolls(life: Life) -> None:

@@ -11,13 +11,12 @@ from octavo.format.names import Transient
 from octavo.storage.segment.delete import Deleter
 from octavo.storage.segment.segment import Segment
 from octavo.storage.segment.swap import Swap
-from tests.crash.fault_filesystem import Crash, FaultFileSystem, Inode, Loss
+from tests.crash.fault_filesystem import SAMPLES, Crash, FaultFileSystem, Inode, Loss
 from tests.crash.life import CONFIG, FOLDER, Life, batches, check_found
 from tests.storage.batches import batch, last_offset, walked
 
 FAR = 2**31
 OVERFLOWED = [batch(0, 3), batch(100), batch(FAR, 2), batch(FAR + 5), batch(3 * FAR)]
-SAMPLES = {Loss.PROCESS: 1, Loss.POWER: 1, Loss.TORN: 2}
 
 
 def compaction(life: Life) -> None:

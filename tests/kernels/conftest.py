@@ -17,4 +17,4 @@ def kernels(request: pytest.FixtureRequest) -> SimpleNamespace:
 @pytest.fixture
 def both() -> tuple[SimpleNamespace, SimpleNamespace]:
     """The compiled kernels and the twins, for tests that compare them."""
-    return implementations.load("compiled"), implementations.load("reference")
+    return implementations.both()

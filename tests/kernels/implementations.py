@@ -29,5 +29,10 @@ def load(name: str) -> SimpleNamespace:
     return SimpleNamespace(name=name, **functions)
 
 
+def both() -> tuple[SimpleNamespace, SimpleNamespace]:
+    """The compiled kernels and the twins."""
+    return load("compiled"), load("reference")
+
+
 def _functions(module: ModuleType) -> dict[str, object]:
     return {name: value for name, value in vars(module).items() if callable(value) and not name.startswith("_")}

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, CODEC_MASK, Code, Column, Flaw, Stop
 from tests.golden import strings
-from tests.kernels import implementations
 from tests.kernels.hand_made import batch, content, message, record, table_of
+from tests.kernels.implementations import both
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 EDGES = st.sampled_from([0, 1, -1, 13, 14, 60, 61, 127, 128, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63)])
@@ -49,10 +49,6 @@ def mutated(data: bytes, changes: list[tuple[int, int]]) -> bytes:
     for position, value in changes if data else ():
         changed[position % len(data)] = value
     return bytes(changed)
-
-
-def both() -> tuple[SimpleNamespace, SimpleNamespace]:
-    return implementations.load("compiled"), implementations.load("reference")
 
 
 def walk(kernels: SimpleNamespace, data: bytes, rows: int, check_crc: bool) -> tuple[NDArray[np.void], int, Stop]:

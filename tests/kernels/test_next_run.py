@@ -92,7 +92,7 @@ ROWS = st.fixed_dictionaries(
 
 @given(st.lists(ROWS, min_size=1, max_size=8), st.sampled_from([0, 1, 50, 1000, MANY]), st.data())
 def test_both_group_any_table_alike(rows: list[dict[str, int]], max_bytes: int, data: st.DataObject) -> None:
-    compiled, reference = implementations.load("compiled"), implementations.load("reference")
+    compiled, reference = implementations.both()
     table = np.zeros(len(rows), BATCH)
     for place, row in zip(table, rows, strict=True):
         for name, value in row.items():

@@ -64,7 +64,7 @@ def test_both_make_the_same_runs(rows: Any, data: st.DataObject, batch_size: int
         "batches": data.draw(st.sampled_from([40, 40, 0, 2])),
         "room": data.draw(st.sampled_from([9000, 9000, 0, 60, 61, 150, 400])),
     }
-    compiled, reference = implementations.load("compiled"), implementations.load("reference")
+    compiled, reference = implementations.both()
     assert run(compiled, source_of(rows), order, ends, **how) == run(reference, source_of(rows), order, ends, **how)
 
 

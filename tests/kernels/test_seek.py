@@ -97,7 +97,7 @@ def test_a_batch_that_the_caller_must_decode(kernels: SimpleNamespace) -> None:
 
 @given(st.binary(max_size=200), st.integers(-10, 10), st.integers(-10, 10))
 def test_both_agree_on_garbage(garbage: bytes, timestamp: int, start_offset: int) -> None:
-    compiled, reference = implementations.load("compiled"), implementations.load("reference")
+    compiled, reference = implementations.both()
     good = batch(0, [5, 9, 1])
     for data in (garbage, good + garbage, good[:BATCH_OVERHEAD] + garbage):
         expected = reference.find_timestamp(data, timestamp, start_offset)
@@ -136,5 +136,5 @@ def test_a_batch_that_must_be_decoded(kernels: SimpleNamespace) -> None:
 @given(st.binary(max_size=300), st.integers(-(2**63), 2**63 - 1), st.booleans())
 def test_both_implementations_find_the_same_batch(data: bytes, target: int, by_timestamp: bool) -> None:
     for content in (data, batch(0, [5, 9]) + data, batch(2**30, [-1]) + data):
-        compiled, reference = (implementations.load(name) for name in ("compiled", "reference"))
+        compiled, reference = implementations.both()
         assert compiled.find_batch(content, target, by_timestamp) == reference.find_batch(content, target, by_timestamp)

@@ -87,5 +87,5 @@ def test_a_summary_of_nothing(kernels: SimpleNamespace) -> None:
 @given(st.lists(st.binary(min_size=BATCH.itemsize, max_size=BATCH.itemsize), max_size=4))
 def test_both_agree(rows: list[bytes]) -> None:
     table = np.frombuffer(b"".join(rows), BATCH)
-    compiled, reference = implementations.load("compiled"), implementations.load("reference")
+    compiled, reference = implementations.both()
     assert compiled.summarize_batches(table) == reference.summarize_batches(table)

@@ -174,7 +174,8 @@ def test_a_walk_may_leave_the_crc_unchecked(kernels: SimpleNamespace, entry: byt
 @pytest.mark.parametrize("magic", [3, 127, -1, -128])
 def test_an_unknown_magic_is_read_by_kafkas_rule(kernels: SimpleNamespace, magic: int) -> None:
     is_batch = magic > 2
-    entry = batch(record(), 1, magic=magic, partition_leader_epoch=9) if is_batch else raw_message(3, magic, 0, b"\0" * 20)
+    made = batch(record(), 1, magic=magic, partition_leader_epoch=9), raw_message(3, magic, 0, b"\0" * 20)
+    entry = made[0] if is_batch else made[1]
     (row,), _, stop = walk(kernels, entry)
     assert (row["magic"], row["flaws"], stop) == (magic, Flaw.UNKNOWN_MAGIC, Stop.END)
     assert row["count"] == 1

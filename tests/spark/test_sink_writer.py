@@ -23,6 +23,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed (pip install oct
 from octavo.spark.sink.sink import batch_writer, stream_writer
 from octavo.spark.sink.task import Staged
 from tests.spark.sink_rows import SCHEMA, rows, schema, write
+from tests.spark.sink_runs import staged
 
 
 def checkpoint(folder: Path, query_id: str = "query-1") -> str:
@@ -34,10 +35,6 @@ def checkpoint(folder: Path, query_id: str = "query-1") -> str:
 def records(root: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = octavo.scan(root).to_table().to_pylist()
     return found
-
-
-def stored(root: Path) -> list[str]:
-    return [path.name for path in root.rglob("*.staged")]
 
 
 def codecs(log_dir: LogManager) -> list[str]:
@@ -56,7 +53,7 @@ def test_rows_with_keys_go_where_kafka_would_send_them(tmp_path: Path) -> None:
     found = records(tmp_path / "logs")
     assert sorted(record["key"] for record in found) == sorted(keys)
     assert all(record["partition"] == partition_for_key(record["key"], 7) for record in found)
-    assert stored(tmp_path / "logs") == []
+    assert staged(tmp_path / "logs") == []
 
 
 def test_rows_without_a_key_stick_to_a_partition_for_a_batch(tmp_path: Path) -> None:
@@ -82,7 +79,7 @@ def test_the_partition_column_decides_and_null_means_any(tmp_path: Path) -> None
     with pytest.raises(UnknownTopicOrPartitionError, match="partition 4 of topic t, expected 0 to 3"):
         batch = rows(value=[b"1"], partition=[4])
         write(tmp_path / "logs", "value binary, partition int", batch, topic="t")
-    assert stored(tmp_path / "logs") == []
+    assert staged(tmp_path / "logs") == []
 
 
 def test_headers_times_strings_and_other_columns(tmp_path: Path) -> None:
@@ -149,7 +146,7 @@ def test_one_of_two_attempts_counts_and_the_other_is_swept(tmp_path: Path) -> No
     writer.commit([first, third], 0)
     writer.commit([writer.write(iter([batch]))], 0)
     assert [record["value"] for record in records(tmp_path / "logs")] == [b"v", b"v"]
-    assert stored(tmp_path / "logs") == []
+    assert staged(tmp_path / "logs") == []
 
 
 def test_a_failed_attempt_and_an_aborted_batch_leave_nothing(tmp_path: Path) -> None:
@@ -163,11 +160,11 @@ def test_a_failed_attempt_and_an_aborted_batch_leave_nothing(tmp_path: Path) -> 
 
     with pytest.raises(RuntimeError, match="the task dies"):
         writer.write(failing())
-    assert stored(tmp_path / "logs") == []
+    assert staged(tmp_path / "logs") == []
     message = writer.write(iter([rows(key=[b"k"], value=[b"v"])]))
-    assert len(stored(tmp_path / "logs")) == 1
+    assert len(staged(tmp_path / "logs")) == 1
     writer.abort([message, None], 0)
-    assert stored(tmp_path / "logs") == []
+    assert staged(tmp_path / "logs") == []
 
 
 def test_a_query_has_the_name_of_its_checkpoint_or_of_an_option(tmp_path: Path) -> None:
