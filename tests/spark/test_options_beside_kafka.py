@@ -82,6 +82,7 @@ def kafka(jvm: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     starts, end = running.log_dir / LOG_START_OFFSET_CHECKPOINT, time.monotonic() + PATIENCE_SECONDS
     while not starts.exists() or "trimmed 0 5" not in starts.read_text():
         assert time.monotonic() < end
+        time.sleep(0.05)
     yield running
     running.kill()
 

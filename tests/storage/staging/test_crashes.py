@@ -57,7 +57,7 @@ def _operations(large: int) -> int:
 @pytest.mark.parametrize("large", [LARGE, NONE_LARGE])
 def test_a_batch_is_in_all_partitions_or_in_none_and_a_retry_brings_it_in_once(loss: Loss, large: int) -> None:
     expected = _expected(large)
-    stops = range(1 + len(loss.value) % STRIDE, _operations(large) + 1, STRIDE)
+    stops = range(1 + list(Loss).index(loss) % STRIDE, _operations(large) + 1, STRIDE)
     for stop in stops:
         filesystem = copy.deepcopy(_new_directory())
         filesystem.stop_at = filesystem.operations + stop
