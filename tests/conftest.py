@@ -30,6 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Settings that must be made before xdist starts its workers: where archives are unpacked, and which kernels are
     used."""
     archives.shared_root()
+    if path := os.environ.get("PYTHONPATH"):  # tests start processes in other folders
+        os.environ["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, path.split(os.pathsep)))
     if not any(Path(octavo.__file__).with_name("kernels").joinpath("compiled").glob("*.so")):
         # Without compiled kernels the tests ask for the twins by name; otherwise commands would mention them on stderr.
         os.environ.setdefault("OCTAVO_KERNELS", "reference")
