@@ -10,13 +10,13 @@ SIZE = 13
 # Each class of shape has a colour for light pages and one for dark pages.
 LIGHT = {
     "page": "#ffffff", "ink": "#1f2328", "soft": "#59636e", "line": "#8b949e", "plain": "#f3f4f6",
-    "blue": "#d3e5ff", "green": "#d0f0d6", "orange": "#ffe3c2", "red": "#ffd9d6", "violet": "#e8dcfb",
+    "blue": "#d3e5ff", "green": "#d0f0d6", "orange": "#ffe3c2", "red": "#ffd9d6",
 }  # fmt: skip
 DARK = {
     "page": "#0d1117", "ink": "#e6edf3", "soft": "#9da7b1", "line": "#6e7681", "plain": "#21262d",
-    "blue": "#143d70", "green": "#12502a", "orange": "#6b3d0a", "red": "#6e2020", "violet": "#47308a",
+    "blue": "#143d70", "green": "#12502a", "orange": "#6b3d0a", "red": "#6e2020",
 }  # fmt: skip
-FILLS = ("plain", "blue", "green", "orange", "red", "violet")
+FILLS = ("plain", "blue", "green", "orange", "red")
 
 
 def _rules(colours: dict[str, str]) -> str:
@@ -69,14 +69,14 @@ class Drawing:
     def line(self, *points: tuple[float, float], dashed: bool = False) -> None:
         self._path("line" + (" dashed" if dashed else ""), points)
 
-    def arrow(self, *points: tuple[float, float], dashed: bool = False) -> None:
+    def arrow(self, *points: tuple[float, float]) -> None:
         """A line with a head at its last point."""
-        self._path("way" + (" dashed" if dashed else ""), points, 'marker-end="url(#head)"')
+        self._path("way", points, 'marker-end="url(#head)"')
 
-    def brace(self, x: float, end: float, y: float, text: str, classes: str = "soft small") -> None:
+    def brace(self, x: float, end: float, y: float, text: str) -> None:
         """A bracket below a range, with a line of text under it."""
         self.line((x + 1, y), (x + 1, y + 6), (end - 1, y + 6), (end - 1, y))
-        self.text((x + end) / 2, y + 20, text, classes, anchor="middle")
+        self.text((x + end) / 2, y + 20, text, "soft small", anchor="middle")
 
     def svg(self) -> str:
         head = (
