@@ -67,15 +67,17 @@ def transaction_job(ours: Server, real: Server, scale: float) -> Versus:
     return Versus(f"{int(TRANSACTIONS * scale)} transactions of one record", *contenders, 1.0, "wall")
 
 
-def steady_figures(scale: float) -> Iterator[tuple[str, float, float]]:
+def steady_figures(scale: float, only: str) -> Iterator[tuple[str, float, float]]:
     """The share of a core that the broker uses for idle groups, with its limit."""
     groups = int(GROUPS * scale)
-    for name, join, seconds in (("classic", classic_members, 3.0), ("consumer", consumer_members, 5.0)):
+    for kind, join, seconds in (("classic", classic_members, 3.0), ("consumer", consumer_members, 5.0)):
+        name = f"{groups:,} {kind} groups of {MEMBERS}, share of a core"
+        if only not in name:
+            continue
         # Long enough for all members of a classic group to join; no pause between two assignments of a consumer group.
         with our_broker("--config", f"{_DELAY}=2000", "--config", f"{_INTERVAL}=0") as server:
             create(server, "steady")
-            share = steady_share(server, join(server, "steady", groups, MEMBERS), seconds)
-            yield f"{groups:,} {name} groups of {MEMBERS}, share of a core", share, 0.2
+            yield name, steady_share(server, join(server, "steady", groups, MEMBERS), seconds), 0.2
 
 
 def _servers(server: Server) -> dict[str, str | int]:
@@ -103,7 +105,7 @@ def main() -> None:
                 for job in jobs:
                     if options.only in job.name:
                         run(job, options)
-    for name, figure, limit in steady_figures(options.scale):
+    for name, figure, limit in steady_figures(options.scale, options.only):
         if options.json:
             print(json.dumps({"job": name, "figure": figure, "limit": limit}))
         else:

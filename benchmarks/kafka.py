@@ -19,7 +19,7 @@ from benchmarks.directory import put_segment
 
 # By default a librdkafka consumer waits a second when its queue is full, which would dominate the time for small
 # records.
-_TUNED = {"queued.min.messages": 1_000_000, "queued.max.messages.kbytes": 262144, "fetch.queue.backoff.ms": 5}
+TUNED = {"queued.min.messages": 1_000_000, "queued.max.messages.kbytes": 262144, "fetch.queue.backoff.ms": 5}
 
 
 def java_tool(main: str, *arguments: object) -> list[str] | None:
@@ -110,7 +110,7 @@ def confluent_consume(broker: Broker, data: DataSet, scale: float) -> None:
     from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
     settings = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "bench", "enable.auto.commit": False}
-    consumer = Consumer({**settings, **_TUNED})
+    consumer = Consumer({**settings, **TUNED})
     consumer.assign([TopicPartition(data.name, 0, OFFSET_BEGINNING)])
     seen = size = 0
     while seen < data.rows(scale):

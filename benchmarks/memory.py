@@ -11,7 +11,6 @@ PARTITION_LIMIT_KB = 20.0
 GROWTH_LIMIT_MB = 16.0
 
 _OPENED = """
-import sys
 from benchmarks.memory import resident_kb
 from benchmarks.storing import LogManager, many_partitions
 root = many_partitions()

@@ -23,7 +23,6 @@ class Repeated:
         self._client.socket.sendall(frame)
         answer = self._client.receive()
         assert answer is not None, "the broker closed the connection"
-        self.answer = self._client.read(api, version, answer)
         self._answer_bytes = 4 + len(answer)
         self._frames = frame * in_flight
         self._buffer = memoryview(bytearray(min(_RECEIVE_BYTES, self._answer_bytes * in_flight)))
