@@ -5,7 +5,14 @@ options=()
 [[ ${1:-} == --kafka ]] && options=(--kafka) && shift
 suites=("$@")
 [[ $# -gt 0 ]] || suites=(*/run.sh)
+failed=0
 for suite in "${suites[@]}"; do
-    "${suite%/run.sh}/run.sh" "${options[@]}"
+    code=0
+    "${suite%/run.sh}/run.sh" "${options[@]}" || code=$?
+    if [[ $code -ne 0 && $code -ne 77 ]]; then # 77: skipped, because something is not installed
+        echo "${suite%/run.sh}: failed with exit code $code"
+        failed=1
+    fi
 done
-[[ ${#options[@]} -gt 0 ]] || python3 judge.py table "${COMPAT_CACHE:-../.cache/compat}"
+[[ ${#options[@]} -gt 0 ]] || python3 judge.py table "${COMPAT_CACHE:-../.cache/compat}" || failed=1
+exit $failed
