@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,33 +11,15 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from octavo.broker.broker import Broker
-from tests.interop.broker import JVM_OPTIONS, KAFKA_VERSION
-from tests.interop.jars import kafka_jars
+from tests.broker.kafka_tools import TOOLS, Tools
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 
-TOOLS = "org.apache.kafka.tools."
 CONFIGS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS;User:carol",
     "sasl.enabled.mechanisms": "SCRAM-SHA-256",
 }
-
-
-class Tools:
-    """Runs a tool, which must succeed."""
-
-    def __init__(self, bootstrap_servers: str) -> None:
-        self.bootstrap_servers = bootstrap_servers
-
-    def run(self, tool: str, *arguments: str, stdin: str = "") -> str:
-        line = ["java", *JVM_OPTIONS, "-cp", f"{kafka_jars(KAFKA_VERSION)[0].parent}/*", tool]
-        run = subprocess.run(
-            [*line, "--bootstrap-server", self.bootstrap_servers, *arguments], capture_output=True, text=True,
-            input=stdin, timeout=120,
-        )  # fmt: skip
-        assert run.returncode == 0, run.stderr
-        return run.stdout
 
 
 @pytest.fixture(scope="module")

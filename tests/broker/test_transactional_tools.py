@@ -12,8 +12,8 @@ from octavo.broker.broker import Broker
 from octavo.format.batches.batch import Origin
 from octavo.format.batches.walker import walk
 from octavo.storage.log.read import Isolation
+from tests.broker.kafka_tools import TOOLS, Tools
 from tests.broker.requests import batch
-from tests.broker.test_kafka_tools import TOOLS, Tools
 from tests.interop.clients import Consumer, Producer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
