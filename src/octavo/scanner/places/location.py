@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from dataclasses import dataclass
+from io import FileIO
 from typing import NamedTuple, Protocol, Self
 
 from octavo.errors import ScanError
@@ -132,34 +133,31 @@ def read_fully(file: ReadableFile, buffer: memoryview, position: int) -> int:
 
 
 class LocalReadableFile(Closing):
-    """A local file, read with preadv. It is not mapped, because a truncation would then crash the reader."""
+    """A local file, read with preadv. It is not mapped, because a truncation would then crash the reader.
 
-    __slots__ = ("_descriptor", "_path")
+    A FileIO holds the descriptor: unlike a `__del__` here, it cannot swallow the KeyboardInterrupt of a Ctrl-C.
+    """
+
+    __slots__ = ("_file", "_path")
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._descriptor = -1
-        self._descriptor = open_regular(path)
+        self._file = FileIO(open_regular(path))
 
     def size(self) -> int:
-        return os.fstat(self._descriptor).st_size
+        return os.fstat(self._file.fileno()).st_size
 
     def pread(self, buffer: memoryview, position: int, /) -> int:
         try:
-            return os.preadv(self._descriptor, [buffer], position)
+            return os.preadv(self._file.fileno(), [buffer], position)
         except OSError as error:  # the error has no path, because only the descriptor failed
             raise OSError(error.errno, error.strerror, self._path) from None
 
     def skip_hole(self, position: int, /) -> int:
-        return skip_hole(self._descriptor, position)
+        return skip_hole(self._file.fileno(), position)
 
     def close(self) -> None:
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
-
-    def __del__(self) -> None:
-        self.close()
+        self._file.close()
 
 
 @dataclass(frozen=True, slots=True)
