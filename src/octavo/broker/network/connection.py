@@ -60,7 +60,8 @@ class Connection(asyncio.BufferedProtocol):
         if transport.get_extra_info("ssl_object") is not None:
             self._stream = TlsStream(transport, self)
             return
-        transport.pause_reading()
+        loop = asyncio.get_running_loop()
+        loop.call_soon(transport.pause_reading)  # not at once: early versions of Python 3.11 would undo it
         try:
             own = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
         except OSError as error:
@@ -68,7 +69,7 @@ class Connection(asyncio.BufferedProtocol):
             transport.abort()
             return
         own.setblocking(False)
-        self._stream = PlainStream(asyncio.get_running_loop(), own, self)
+        self._stream = PlainStream(loop, own, self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._inbox.room()
