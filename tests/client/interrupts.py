@@ -14,7 +14,7 @@ from typing import Any
 import octavo
 
 _SOURCE = Path(octavo.__file__).parent
-_TRACED = tuple(str(_SOURCE / name) for name in ("client", "scheduler.py", "signals.py"))
+_TRACED = tuple(str(_SOURCE / name) for name in ("client", "system/scheduler.py", "system/signals.py"))
 
 
 class Interrupter:
