@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,13 +67,8 @@ class AclTwin(Twin):
             real.kill()
 
     def wait_for_coordinators(self) -> None:
-        """Wait until the real broker has created the topics of its coordinators."""
         self.user = "admin"
-        for kind in (0, 1):
-            for address in self.addresses:
-                with self._connected(address) as client:
-                    while (client.ask(apis.FIND_COORDINATOR, 3, {"key": "g", "keyType": kind}) or {})["errorCode"]:
-                        time.sleep(0.05)
+        super().wait_for_coordinators()
 
     def ask_all(self, asked: list[tuple[Api, int, Row]]) -> None:
         """Ask as alice, who may do what the ACLs allow her."""

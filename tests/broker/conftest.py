@@ -35,7 +35,7 @@ def client(broker: Broker) -> Iterator[RawClient]:
 @pytest.fixture(scope="package")
 def group_twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GroupTwin]:
     with GroupTwin.started(tmp_path_factory.mktemp("groups"), TOPICS, CONFIGS) as both:
-        both.wait_for_coordinator()
+        both.wait_for_coordinators()
         yield both
 
 

@@ -60,6 +60,6 @@ class Group:
         """Wait until Kafka, which resolves regular expressions in the background, has reached this epoch."""
         with RawClient(self._twin.real) as client:
             body = {"groupIds": [self.group_id], "includeAuthorizedOperations": False}
-            while (answer := client.ask(apis.CONSUMER_GROUP_DESCRIBE, 1, body)) is not None:
-                if answer["groups"][0]["groupEpoch"] == epoch:
-                    return
+            client.ask_until(
+                apis.CONSUMER_GROUP_DESCRIBE, 1, body, lambda answer: answer["groups"][0]["groupEpoch"] == epoch
+            )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
+from collections.abc import Callable
 from typing import Self
 
 from octavo.format.messages.codec import decode, encode
@@ -11,7 +13,12 @@ from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import API_VERSIONS, Api
 
 CLIENT_ID = "raw"
+PATIENCE_SECONDS = 30.0  # how long a broker may take to show a change
 _SECONDS = 10.0
+
+
+def is_done(answer: Row) -> bool:
+    return answer["errorCode"] == 0
 
 
 class RawClient:
@@ -32,6 +39,16 @@ class RawClient:
         self.send(api, version, body)
         frame = self.receive()
         return None if frame is None else self.read(api, version, frame)
+
+    def ask_until(self, api: Api, version: int, body: Row, is_wanted: Callable[[Row], bool] = is_done) -> Row:
+        """The first answer that is wanted: a real broker needs a moment until it shows a change."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        while (answer := self.ask(api, version, body)) is not None:
+            if is_wanted(answer):
+                return answer
+            assert time.monotonic() < end, f"{api.name} v{version} {body}: still {answer}"
+            time.sleep(0.02)
+        raise AssertionError(f"{api.name} v{version} {body}: the broker closed the connection")
 
     def send(self, api: Api, version: int, body: Row) -> None:
         self.socket.sendall(self.frame(api, version, encode(api.request, version, body)))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,6 +11,7 @@ from octavo.broker.broker import Broker
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from tests.broker.raw import RawClient
+from tests.broker.twin import wait_for_coordinators
 from tests.interop.broker import Broker as KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
@@ -57,12 +56,9 @@ class Member:
 
 def asked(client: RawClient, api: apis.Api, version: int, body: Row) -> Row:
     """The answer, once the coordinator is ready."""
-    while (answer := client.ask(api, version, body)) is not None:
-        rows: list[Any] = answer.get("groups") or answer.get("coordinators") or [answer]
-        if rows[0]["errorCode"] not in BUSY:
-            return answer
-        time.sleep(0.05)
-    raise AssertionError("the connection was closed")
+    return client.ask_until(
+        api, version, body, lambda answer: (answer.get("groups") or [answer])[0]["errorCode"] not in BUSY
+    )
 
 
 def described(client: RawClient) -> Row:
@@ -83,8 +79,7 @@ def test_there_and_back(tmp_path: Path) -> None:
         with RawClient(("localhost", kafka.port)) as client:
             rows = [{"name": name, "numPartitions": count, "replicationFactor": 1} for name, count in TOPICS.items()]
             client.ask(apis.CREATE_TOPICS, 4, {"topics": rows, "timeoutMs": 10_000})
-            asked(client, apis.FIND_COORDINATOR, 4, {"keyType": 0, "coordinatorKeys": ["g"]})
-            asked(client, apis.OFFSET_FETCH, 7, {"groupId": "g", "topics": None})
+            wait_for_coordinators(client)
             assert one.beat(client).count == 2
             before = described(client)
         kafka.stop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -106,9 +105,7 @@ def test_where_each_value_comes_from(twin: Twin) -> None:
 def test_a_change_is_in_force_at_once(twin: Twin) -> None:
     joining = {"groupId": "beating", "memberId": "m", "memberEpoch": 0, "rebalanceTimeoutMs": 60_000,
                "subscribedTopicNames": ["t"], "topicPartitions": []}  # fmt: skip
-    with RawClient(twin.addresses[0]) as client:
-        while (client.ask(apis.FIND_COORDINATOR, 3, {"key": "beating", "keyType": 0}) or {})["errorCode"]:
-            time.sleep(0.1)
+    twin.wait_for_coordinators()
     twin.eventually(apis.CONSUMER_GROUP_HEARTBEAT, 1, joining, 0)
     alter(twin, "beating", (HEARTBEAT, SET, "7000"))
     eventually_same(twin, "beating")

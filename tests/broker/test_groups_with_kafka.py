@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from tests.broker.group_requests import RANGE, SUBSCRIPTION, beating, committing, joining, leaving, syncing
-from tests.broker.raw import RawClient
 from tests.broker.twin import NO_ID, Twin
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
@@ -22,18 +20,8 @@ ROUND_ROBIN = {"name": "roundrobin", "metadata": SUBSCRIPTION}
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     with Twin.started(tmp_path_factory.mktemp("twin"), {"t": 2, "u": 1}, {"group.max.size": "2"}) as both:
-        _wait_for_coordinators(both.real)
+        both.wait_for_coordinators()
         yield both
-
-
-def _wait_for_coordinators(real: tuple[str, int]) -> None:
-    """Wait, since a broker creates its internal topics only when they are asked for."""
-    with RawClient(real) as client:
-        for kind in (0, 1):
-            while (client.ask(apis.FIND_COORDINATOR, 3, {"key": "g", "keyType": kind}) or {})["errorCode"]:
-                time.sleep(0.05)
-        while (client.ask(apis.HEARTBEAT, 0, beating("g", "nobody")) or {})["errorCode"] != 25:
-            time.sleep(0.05)
 
 
 def joined(twin: Twin, group: str, version: int, name: str, **fields: Any) -> None:

@@ -16,8 +16,8 @@ from octavo.format.protocol import apis
 from tests.broker.plays import classic, consumer, transactions
 from tests.broker.raw import RawClient
 from tests.broker.stage import Ask, Stage
-from tests.broker.transactional_twin import wait_for_coordinator
-from tests.broker.twin import Twin
+from tests.broker.transactional_twin import take_first_producer_ids
+from tests.broker.twin import Twin, topic_ids
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 
@@ -36,9 +36,8 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
         for topic, topic_id in _created(both.real).items():
             both.logs.create_topic(topic, TOPICS[topic], topic_id=topic_id)
         both.learn_ids(TOPICS)
-        both.wait_for_coordinator()
-        wait_for_coordinator(both.real)
-        both.ask(apis.FIND_COORDINATOR, 4, {"coordinatorKeys": ["g"]})  # ours creates `__consumer_offsets` at once
+        both.wait_for_coordinators()
+        take_first_producer_ids(both.real)
         yield both.addresses
 
 
@@ -47,12 +46,7 @@ def _created(real: tuple[str, int]) -> dict[str, bytes]:
     with RawClient(real) as client:
         rows = [{"name": topic, "numPartitions": count, "replicationFactor": 1} for topic, count in TOPICS.items()]
         client.ask(apis.CREATE_TOPICS, 4, {"topics": rows, "timeoutMs": 10_000})
-        while True:  # a broker shows a new topic a moment later
-            answer = client.ask(apis.METADATA, 12, {"topics": None})
-            assert answer is not None
-            ids = {row["name"]: row["topicId"] for row in answer["topics"] if row["name"] in TOPICS}
-            if len(ids) == len(TOPICS):
-                return ids
+        return {topic: topic_id for topic, topic_id in topic_ids(client, TOPICS).items() if topic in TOPICS}
 
 
 def _play(brokers: Addresses, events: list[Ask], show: Any) -> None:

@@ -51,15 +51,7 @@ def describe(twin: Twin, *components: tuple[str, int, str | None], strict: bool 
 
 def settle(twin: Twin) -> None:
     """Wait for the real broker, which learns of quotas from its metadata log."""
-    end = time.monotonic() + 20
-    while True:
-        try:
-            describe(twin)
-            return
-        except AssertionError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.05)
+    twin.eventually(apis.DESCRIBE_CLIENT_QUOTAS, 1, {"components": [], "strict": False})
 
 
 def test_what_can_be_set(twin: Twin) -> None:

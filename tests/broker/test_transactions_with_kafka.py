@@ -13,7 +13,7 @@ from octavo.broker.broker import Broker
 from octavo.coordinator.transactions.metadata import TransactionMetadata
 from octavo.format.protocol import apis
 from tests.broker.raw import RawClient
-from tests.broker.transactional_twin import Transaction, TransactionalTwin, wait_for_coordinator
+from tests.broker.transactional_twin import Transaction, TransactionalTwin, take_first_producer_ids
 from tests.interop.broker import Broker as KafkaBroker
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
@@ -31,11 +31,9 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TransactionalTwin
     real = KafkaBroker(folder / "kafka")
     real.start()
     with RawClient(("localhost", real.port)) as client:
-        while (client.ask(apis.FIND_COORDINATOR, 3, {"key": "g", "keyType": 0}) or {})["errorCode"]:
-            time.sleep(0.05)  # until it has made `__consumer_offsets`
         wanted = {"name": "t", "numPartitions": 2, "replicationFactor": 1}
         client.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
-    wait_for_coordinator(("localhost", real.port))
+    take_first_producer_ids(("localhost", real.port))
     real.stop()
     with octavo.LogDir(real.log_dir) as logs:
         for number, (name, epoch) in enumerate(TIRED.items()):
@@ -43,7 +41,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TransactionalTwin
             logs.transactions().states.write(known)
     shutil.copytree(real.log_dir, folder / "ours")
     real.start()
-    wait_for_coordinator(("localhost", real.port))
+    take_first_producer_ids(("localhost", real.port))
     with Broker(folder / "ours") as ours:
         yield TransactionalTwin(("localhost", real.port), ours.address)
     real.kill()

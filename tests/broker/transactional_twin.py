@@ -15,27 +15,23 @@ from octavo.format.protocol import apis
 from octavo.format.protocol.apis import Api
 from tests.broker.raw import RawClient
 from tests.broker.requests import batch, produced
+from tests.broker.twin import wait_for_coordinators
 
 _BUSY = 51
-_NOT_READY = (14, 15, 16)
 _UNFINISHED = ("PrepareCommit", "PrepareAbort")
 _SECONDS = 10.0
 _MASKED = {"throttleTimeMs", "errorMessage", "transactionStartTimeMs"}
 
 
-def wait_for_coordinator(address: tuple[str, int]) -> None:
-    """Wait until a real broker has made `__transaction_state`, and given out its first producer id.
+def take_first_producer_ids(address: tuple[str, int]) -> None:
+    """Wait for the coordinators of a real broker, and have it give out its first producer id.
 
     The first id is 0, which is also the producer id in answers that have none.
     """
-    asked = {"coordinatorKeys": ["first"], "keyType": 1}
     with RawClient(address) as client:
-        while (client.ask(apis.FIND_COORDINATOR, 6, asked) or {})["coordinators"][0]["errorCode"]:
-            time.sleep(0.05)
+        wait_for_coordinators(client)
         for name in ("first", None):
-            wanted = {"transactionalId": name, "transactionTimeoutMs": 60_000}
-            while (client.ask(apis.INIT_PRODUCER_ID, 4, wanted) or {})["errorCode"] in _NOT_READY:
-                time.sleep(0.05)
+            client.ask_until(apis.INIT_PRODUCER_ID, 4, {"transactionalId": name, "transactionTimeoutMs": 60_000})
 
 
 class Pid(int):

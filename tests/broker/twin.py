@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from octavo.format.protocol.apis import Api
 from tests.broker.logins import log_in
-from tests.broker.raw import RawClient
+from tests.broker.raw import PATIENCE_SECONDS, RawClient
 from tests.interop.broker import PROPERTIES
 from tests.interop.broker import Broker as KafkaBroker
 
@@ -37,6 +37,22 @@ _RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 def known(properties: Mapping[str, str]) -> dict[str, str]:
     """The configs of a real broker that ours has too."""
     return {name: value for name, value in properties.items() if name in {**BROKER_CONFIGS, **SYNONYMS}}
+
+
+def wait_for_coordinators(client: RawClient) -> None:
+    """Wait until a broker has created the topics of its coordinators, which it does when asked, and loaded offsets."""
+    for kind in (0, 1):
+        client.ask_until(apis.FIND_COORDINATOR, 3, {"key": "g", "keyType": kind})
+    client.ask_until(apis.OFFSET_FETCH, 7, {"groupId": "g", "topics": None})
+
+
+def topic_ids(client: RawClient, topics: Collection[str]) -> dict[str, bytes]:
+    """The ids of these topics and of all others, once a broker shows them: it does so a moment after creating them."""
+
+    def ids(answer: Row) -> dict[str, bytes]:
+        return {row["name"]: row["topicId"] for row in answer["topics"]}
+
+    return ids(client.ask_until(apis.METADATA, 12, {"topics": None}, lambda answer: ids(answer).keys() >= set(topics)))
 
 
 class Twin:
@@ -85,12 +101,17 @@ class Twin:
 
     def eventually(self, api: Api, version: int, body: Row, code: int | None = None) -> None:
         """Ask until both answer the same, with this error code: a real broker shows a change a moment later."""
-        for _ in range(1000):
-            with suppress(AssertionError):
+        end = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
                 answer = self.ask(api, version, body)
-                if code is None or (answer is not None and answer["errorCode"] == code):
-                    return
-        self.ask(api, version, body)
+                is_wanted = code is None or (answer is not None and answer["errorCode"] == code)
+                assert is_wanted, f"{api.name} v{version} {body}\nboth {answer}\ninstead of error code {code}"
+                return
+            except AssertionError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
 
     def connect(self) -> TwinConnection:
         """A connection to each, for requests that wait while others are sent."""
@@ -123,17 +144,12 @@ class Twin:
         """Learn each topic's id on each broker: `id of <topic>` stands for it in requests and answers."""
         for address, ids in zip(self._addresses, self._ids, strict=True):
             with self._connected(address) as client:
-                while not ids.keys() >= set(topics):  # a broker shows a new topic a moment later
-                    answer = client.ask(apis.METADATA, 12, {"topics": None})
-                    assert answer is not None
-                    ids.update({row["name"]: row["topicId"] for row in answer["topics"]})
+                ids.update(topic_ids(client, topics))
 
     def wait_for_producer_ids(self) -> None:
         """Wait, since a broker that has just started has no ids to give out."""
         with self._connected(self._addresses[0]) as client:
-            asked = {"transactionalId": None, "transactionTimeoutMs": 60_000}
-            while (client.ask(apis.INIT_PRODUCER_ID, 4, asked) or {})["errorCode"]:
-                time.sleep(0.05)
+            client.ask_until(apis.INIT_PRODUCER_ID, 4, {"transactionalId": None, "transactionTimeoutMs": 60_000})
 
     @property
     def addresses(self) -> tuple[tuple[str, int], tuple[str, int]]:
@@ -150,14 +166,11 @@ class Twin:
         """The address of our broker."""
         return self._addresses[1]
 
-    def wait_for_coordinator(self) -> None:
-        """Wait until the real broker has created and loaded `__consumer_offsets`."""
-        with self._connected(self.real) as client:
-            asked = {"keyType": 0, "coordinatorKeys": ["g"]}
-            while (client.ask(apis.FIND_COORDINATOR, 4, asked) or {})["coordinators"][0]["errorCode"]:
-                time.sleep(0.05)
-            while (client.ask(apis.OFFSET_FETCH, 7, {"groupId": "g", "topics": None}) or {})["errorCode"]:
-                time.sleep(0.05)
+    def wait_for_coordinators(self) -> None:
+        """Wait until both brokers have the topics of their coordinators."""
+        for address in self.addresses:
+            with self._connected(address) as client:
+                wait_for_coordinators(client)
 
     def _connected(self, address: tuple[str, int]) -> RawClient:
         client = RawClient(address)
