@@ -45,6 +45,7 @@ def test_chain(tmp_path: Path, protocol: str) -> None:
     seen = chain.seen
     commits = sum(len(set(offsets)) for offsets in seen.committed.values())
     print(f"{KILLS} kills: {len(seen.acknowledged)} acknowledged, {made} copied, {commits} commits seen")
+    assert len(seen.acknowledged) > 100 * KILLS and commits > KILLS
     assert not seen.failures
     judge(tmp_path / "logs", seen)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -44,15 +44,13 @@ def test_a_topic_is_made_when_it_is_first_asked_for(servers: Servers, logs: octa
 def test_a_waiting_consumer_gets_what_a_producer_in_process_sends(servers: Servers, logs: octavo.LogDir) -> None:
     """Without waiting for fetch.wait.max.ms: an append on any thread wakes it."""
     logs.create_topic("t", 1)
-    is_waiting = threading.Event()
-
-    def read() -> list[bytes]:
-        is_waiting.set()
-        return consume(servers, "t", 1, 1, **{"fetch.wait.max.ms": 15_000, "socket.timeout.ms": 60_000})
-
+    patient = {"fetch.wait.max.ms": 15_000, "socket.timeout.ms": 60_000}
     with ThreadPoolExecutor(1) as thread:
-        reading = thread.submit(read)
-        assert is_waiting.wait(SECONDS)
+        reading = thread.submit(consume, servers, "t", 1, 1, **patient)
+        end = time.monotonic() + SECONDS
+        while not logs.log("t", 0)._watchers:  # the broker has not got the fetch request yet
+            assert time.monotonic() < end
+            time.sleep(0.01)
         with logs.producer() as producer:
             producer.send("t", b"late").result(SECONDS)
         assert reading.result(10) == [b"late"]

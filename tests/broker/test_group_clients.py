@@ -15,6 +15,7 @@ from confluent_kafka.admin import AdminClient
 import octavo
 from kafka import KafkaConsumer
 from octavo.broker.broker import Broker
+from octavo.coordinator.groups.classic.group import ClassicGroup
 
 PARTITIONS, RECORDS = 4, 40
 _SECONDS = 30.0
@@ -80,16 +81,22 @@ def test_a_group_goes_on_where_it_was(served: Broker) -> None:
 
 def test_a_static_member_that_restarts_gets_its_partitions_back(served: Broker) -> None:
     first, second = (subscribed(served, "g", **{"group.instance.id": name}) for name in "ab")
-    before = shared(first, second)
-    generation = served.logs.group_coordinator.admin.describe("g")
+    before, generation = shared(first, second), generation_of(served)
     first.close()  # static members do not leave
     first = subscribed(served, "g", **{"group.instance.id": "a"})
     assert shared(first, second) == before
-    after = served.logs.group_coordinator.admin.describe("g")
-    assert generation is not None and after is not None
-    assert {row["groupInstanceId"] for row in after["members"]} == {"a", "b"}
+    assert generation_of(served) == generation  # without a rebalance
+    row = served.logs.group_coordinator.admin.describe("g")
+    assert {member["groupInstanceId"] for member in row["members"]} == {"a", "b"}
     first.close()
     second.close()
+
+
+def generation_of(broker: Broker) -> int:
+    with broker.logs.group_coordinator.admin._store.using("g") as partition:
+        group = partition.groups["g"]
+        assert isinstance(group, ClassicGroup)
+        return group.generation
 
 
 def test_clients_in_this_process_see_what_others_commit(served: Broker) -> None:
@@ -142,6 +149,7 @@ def test_aiokafka(served: Broker) -> None:
         ) as consumer:  # fmt: skip
             while len(found) < most:
                 polled = await consumer.getmany(timeout_ms=_SECONDS * 1000, max_records=most - len(found))
+                assert polled, f"{len(found)} of {most} records"
                 found += [record.value for records in polled.values() for record in records]
             await consumer.commit()
 

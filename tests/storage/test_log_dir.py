@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import octavo
+from octavo.config import LogConfig
 from octavo.errors import (
     ConfigError,
     InvalidPartitionsError,
@@ -224,11 +225,9 @@ def test_configs_come_from_the_metadata_of_a_broker(tmp_path: Path) -> None:
     root = tmp_path / "logs"
     shutil.copytree(unpack("v431-clean"), root)
     with LogManager(root, environment=Environment(EndScheduler(runs_at_end=False))) as logs:
-        for topic, made in entry("v431-clean")["topics"].items():
-            if topic in logs.topics and not made.get("deleted"):
-                for name, value in made["config"].items():
-                    if name == "segment.bytes":
-                        assert logs.config(topic).segment_bytes == int(value), topic
+        topics = {name: made for name, made in entry("v431-clean")["topics"].items() if not made.get("deleted")}
+        found = {topic: logs.config(topic) for topic in topics}
+        assert found == {topic: LogConfig.of(made["config"]) for topic, made in topics.items()}
         logs.alter_configs(next(iter(logs.topics)), {"retention.ms": 7})
     with opened(root) as logs:
         assert logs.config(next(iter(logs.topics))).retention_ms == 7
