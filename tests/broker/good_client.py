@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.format.protocol.apis import CREATE_TOPICS, FETCH, PRODUCE
 from tests.broker.raw import RawClient
-from tests.broker.requests import batch, produced
+from tests.broker.requests import batch, fetching, produced
 
 
 def make_topics(client: RawClient, names: list[str]) -> None:
@@ -20,8 +20,6 @@ def assert_served(client: RawClient, topic: str, text: str) -> None:
     assert answer is not None
     (row,) = answer["responses"][0]["partitionResponses"]
     assert row["errorCode"] == 0
-    asked = {"partition": 0, "fetchOffset": row["baseOffset"], "partitionMaxBytes": 1 << 20}
-    topics = [{"topic": topic, "partitions": [asked]}]
-    found = client.ask(FETCH, 11, {"maxWaitMs": 1000, "minBytes": 1, "maxBytes": 1 << 20, "topics": topics})
+    found = client.ask(FETCH, 11, fetching(topic, 0, offset=row["baseOffset"], maxWaitMs=1000))
     assert found is not None
     assert text.encode() in bytes(found["responses"][0]["partitions"][0]["records"])

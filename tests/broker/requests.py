@@ -18,3 +18,9 @@ def batch(text: str, timestamp: int = TIME_MS, **fields: Any) -> bytes:
 def produced(topic: str, partition: int, records: bytes | None, *, acks: int = -1) -> Row:
     data = {"name": topic, "partitionData": [{"index": partition, "records": records}]}
     return {"acks": acks, "timeoutMs": 5000, "topicData": [data]}
+
+
+def fetching(topic: str, *partitions: int, offset: int = 0, most_bytes: int = 1 << 20, **fields: Any) -> Row:
+    rows = [{"partition": number, "fetchOffset": offset, "partitionMaxBytes": most_bytes} for number in partitions]
+    topics = [{"topic": topic, "partitions": rows}] if rows else []
+    return {"maxWaitMs": 0, "minBytes": 1, "maxBytes": most_bytes, "topics": topics, **fields}

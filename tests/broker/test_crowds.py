@@ -16,7 +16,7 @@ from octavo.format.messages.codec import encode
 from octavo.format.protocol.apis import FETCH, METADATA, PRODUCE
 from tests.broker.good_client import assert_served, make_topics
 from tests.broker.raw import RawClient, request_frame
-from tests.broker.requests import batch, produced
+from tests.broker.requests import batch, fetching, produced
 from tests.broker.served import Served
 
 CLIENTS = int(os.environ.get("OCTAVO_CROWD", "200"))
@@ -27,9 +27,7 @@ METADATA_FRAME = request_frame(METADATA, 12, encode(METADATA.request, 12, {"topi
 
 
 def fetch_frame(max_wait_ms: int, offset: int) -> bytes:
-    row = {"partition": 0, "fetchOffset": offset, "partitionMaxBytes": 1 << 30}
-    topics = [{"topic": "large", "partitions": [row]}]
-    body = {"maxWaitMs": max_wait_ms, "minBytes": 1, "maxBytes": 1 << 30, "topics": topics}
+    body = fetching("large", 0, offset=offset, most_bytes=1 << 30, maxWaitMs=max_wait_ms)
     return request_frame(FETCH, 11, encode(FETCH.request, 11, body), correlation_id=1)
 
 

@@ -26,7 +26,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 from octavo.storage.environment import Environment
 from octavo.system.filesystem import File, LocalFile, LocalFileSystem
 from tests.broker.raw import RawClient
-from tests.broker.requests import batch, produced
+from tests.broker.requests import batch, fetching, produced
 from tests.storage.worlds import World
 
 
@@ -132,7 +132,7 @@ def test_a_waiting_fetch_is_answered_when_its_disk_dies(
     client: RawClient, broker: Broker, disks: MortalDisks, tmp_path: Path
 ) -> None:
     with RawClient(broker.address) as other:
-        client.send(FETCH, 11, fetch([0], max_wait_ms=60_000))
+        client.send(FETCH, 11, fetching("t", 0, maxWaitMs=60_000))
         disks.dead.add(tmp_path / "one")
         assert produce(other, 0) == ErrorCode.KAFKA_STORAGE_ERROR
         frame = client.receive()
@@ -148,15 +148,9 @@ def produce(client: RawClient, partition: int) -> int:
     return code
 
 
-def fetch(partitions: list[int], *, max_wait_ms: int = 0) -> dict[str, object]:
-    rows = [{"partition": partition, "fetchOffset": 0, "partitionMaxBytes": 1 << 20} for partition in partitions]
-    topics = [{"topic": "t", "partitions": rows}]
-    return {"maxWaitMs": max_wait_ms, "minBytes": 1, "maxBytes": 1 << 20, "topics": topics}
-
-
 def fetched(client: RawClient) -> dict[int, tuple[int, int]]:
     """The error code and the number of batches of each partition."""
-    answer = client.ask(FETCH, 11, fetch([0, 1]))
+    answer = client.ask(FETCH, 11, fetching("t", 0, 1))
     assert answer is not None
     rows = answer["responses"][0]["partitions"]
     return {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from threading import Timer
-from typing import Any
 
 import pytest
 
@@ -18,6 +18,7 @@ from octavo.format.protocol.apis import FETCH
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.system.clock import ManualClock
 from tests.broker.raw import RawClient
+from tests.broker.requests import fetching
 
 VERSION = 12  # the last version with topic names; later ones have ids
 
@@ -33,10 +34,7 @@ def send(logs: octavo.LogDir, partition: int, value: bytes) -> None:
         producer.send("t", value, partition=partition).result(10)
 
 
-def wanted(*partitions: int, offset: int = 0, **fields: Any) -> Row:
-    rows = [{"partition": number, "fetchOffset": offset, "partitionMaxBytes": 1 << 20} for number in partitions]
-    topics = [{"topic": "t", "partitions": rows}] if rows else []
-    return {"maxWaitMs": 0, "minBytes": 1, "maxBytes": 1 << 20, "topics": topics, **fields}
+wanted = partial(fetching, "t")
 
 
 def ask(client: RawClient, body: Row) -> Row:
@@ -99,8 +97,7 @@ def test_a_session_names_only_what_changed(client: RawClient, topic: octavo.LogD
     session = whole["sessionId"]
     assert session > 0
     assert served(whole) == {0: 1, 1: 0, 2: 0}
-    forward = {"topic": "t", "partitions": [{"partition": 0, "fetchOffset": 1, "partitionMaxBytes": 1 << 20}]}
-    assert served(ask(client, wanted(sessionId=session, sessionEpoch=1, topics=[forward]))) == {}
+    assert served(ask(client, wanted(0, offset=1, sessionId=session, sessionEpoch=1))) == {}
     send(topic, 2, b"second")
     assert served(ask(client, wanted(sessionId=session, sessionEpoch=2))) == {2: 1}
     forgotten = [{"topic": "t", "partitions": [0, 1]}]

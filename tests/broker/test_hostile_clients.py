@@ -27,15 +27,9 @@ from octavo.format.protocol.apis import (
 )
 from octavo.format.protocol.error_codes import ErrorCode
 from tests.broker.raw import RawClient
-from tests.broker.requests import batch, produced
+from tests.broker.requests import batch, fetching, produced
 
 ASKED = {"topics": None}
-
-
-def fetched(offset: int = 0) -> dict[str, object]:
-    row = {"partition": 0, "fetchOffset": offset, "partitionMaxBytes": 1 << 30}
-    topics = [{"topic": "t", "partitions": [row]}]
-    return {"maxWaitMs": 0, "minBytes": 1, "maxBytes": 1 << 30, "topics": topics}
 
 
 def test_a_file_that_gets_shorter_while_it_is_sent_ends_that_connection_alone(
@@ -46,7 +40,7 @@ def test_a_file_that_gets_shorter_while_it_is_sent_ends_that_connection_alone(
         for _ in range(48):
             producer.send("t", os.urandom(500_000)).result(10)
     with RawClient(broker.address) as slow, RawClient(broker.address) as other:
-        slow.send(FETCH, 12, fetched())
+        slow.send(FETCH, 12, fetching("t", 0, most_bytes=1 << 30))
         slow.send(API_VERSIONS, 0, {})
         time.sleep(0.3)  # the socket is full by now
         logs.truncate("t", 0, 0)
@@ -130,7 +124,7 @@ def test_a_page_has_at_least_one_partition(client: RawClient, logs: octavo.LogDi
 def test_a_client_that_leaves_during_a_long_poll_is_noticed(broker: Broker, logs: octavo.LogDir) -> None:
     logs.create_topic("t", 1)
     with RawClient(broker.address) as gone:
-        gone.send(FETCH, 12, {**fetched(), "maxWaitMs": 2**31 - 1})
+        gone.send(FETCH, 12, fetching("t", 0, maxWaitMs=2**31 - 1))
         time.sleep(0.1)
     end = time.monotonic() + 10
     while broker._server._limits.connections and time.monotonic() < end:

@@ -12,7 +12,7 @@ from octavo.format.messages.codec import decode, encode
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import FETCH, METADATA, PRODUCE, Api
 from tests.broker.raw import RawClient
-from tests.broker.requests import batch, produced
+from tests.broker.requests import batch, fetching, produced
 
 SIZES = (0, 1, 3, 100, 5_000, 70_000, 300_000)
 
@@ -64,10 +64,7 @@ def answers(client: RawClient, *apis: tuple[Api, int]) -> list[Row]:
     return found
 
 
-FETCHED: Row = {
-    "maxWaitMs": 60_000, "minBytes": 1, "maxBytes": 1 << 20, "sessionEpoch": -1,
-    "topics": [{"topic": "t", "partitions": [{"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1 << 20}]}],
-}  # fmt: skip
+FETCHED = fetching("t", 0, maxWaitMs=60_000)
 
 
 def test_answers_come_in_order(client: RawClient, logs: octavo.LogDir) -> None:

@@ -28,7 +28,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 from octavo.system.clock import ManualClock, ShiftedClock
 from octavo.testing.broker import InstrumentedBroker
 from tests.broker.raw import RawClient
-from tests.broker.requests import TIME_MS, batch, produced
+from tests.broker.requests import TIME_MS, batch, fetching, produced
 
 RATE = "producer_byte_rate"
 
@@ -95,8 +95,7 @@ def test_a_muted_connection_that_is_closed_is_forgotten(tmp_path: Path) -> None:
 def test_a_fetch_that_is_throttled_for_its_time_returns_nothing(tmp_path: Path) -> None:
     with octavo.LogDir(tmp_path / "logs", create=True) as logs, Broker(logs) as broker:
         logs.create_topic("t")
-        asked = {"topic": "t", "partitions": [{"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1 << 20}]}
-        body = {"maxWaitMs": 0, "minBytes": 1, "maxBytes": 1 << 20, "sessionEpoch": 0, "topics": [asked]}
+        body = fetching("t", 0, sessionEpoch=0)
         with RawClient(broker.address, client_id="slow") as slow, RawClient(broker.address) as other:
             other.ask(apis.PRODUCE, 9, produced("t", 0, batch("x", TIME_MS)))
             set_quota(broker, entry("request_percentage", 1e-9, client_id="slow"))

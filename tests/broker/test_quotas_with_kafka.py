@@ -13,7 +13,7 @@ from octavo.broker.quotas.store import QuotaStore
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from tests.broker.raw import RawClient
-from tests.broker.requests import TIME_MS, batch, produced
+from tests.broker.requests import TIME_MS, batch, fetching, produced
 from tests.broker.twin import Twin
 from tests.interop.broker import Broker as KafkaBroker
 
@@ -128,8 +128,7 @@ def test_a_consumer_over_its_quota_gets_nothing_and_waits(twin: Twin) -> None:
     time.sleep(1)
     for number in range(6):
         twin.ask(apis.PRODUCE, 9, produced("t", 0, batch("y" * 4000, TIME_MS + number)))
-    asked = {"topic": "t", "partitions": [{"partition": 0, "fetchOffset": 2, "partitionMaxBytes": 1 << 20}]}
-    body = {"maxWaitMs": 0, "minBytes": 1, "maxBytes": 1 << 20, "topics": [asked]}
+    body = fetching("t", 0, offset=2)
     (waits,) = throttled(twin, "c", (apis.FETCH, 11, body))
     assert waits[0] > 10_000
     assert abs(waits[0] - waits[1]) <= 10

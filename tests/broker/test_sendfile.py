@@ -15,10 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import CREATE_TOPICS, FETCH, PRODUCE
 from tests.broker.raw import RawClient
-from tests.broker.requests import batch, produced
+from tests.broker.requests import batch, fetching, produced
 
 pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 
@@ -51,12 +50,6 @@ def traced_broker(folder: Path) -> Iterator[tuple[RawClient, Path]]:
             watchdog.cancel()
 
 
-def fetched() -> Row:
-    partition = {"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1 << 20}
-    topics = [{"topic": "t", "partitions": [partition]}]
-    return {"maxWaitMs": 0, "minBytes": 1, "maxBytes": 1 << 20, "sessionEpoch": -1, "topics": topics}
-
-
 # D2: zero copy: batches go from the page cache to the socket by sendfile alone
 def test_only_sendfile_moves_records(tmp_path: Path) -> None:
     records = batch(SECRET)
@@ -64,7 +57,7 @@ def test_only_sendfile_moves_records(tmp_path: Path) -> None:
         client.ask(CREATE_TOPICS, 4, {"topics": [{"name": "t", "numPartitions": 1, "replicationFactor": 1}]})
         client.ask(PRODUCE, 9, produced("t", 0, records))
         before = trace.stat().st_size
-        answer = client.ask(FETCH, 12, fetched())
+        answer = client.ask(FETCH, 12, fetching("t", 0))
         assert answer is not None
         sent = bytes(answer["responses"][0]["partitions"][0]["records"])
         assert sent[61:] == records[61:]
