@@ -12,7 +12,7 @@ from octavo.broker.security.acls import PatternType, Permission
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from octavo.format.protocol.apis import Api
-from tests.broker.logins import SASL_CONFIGS
+from tests.broker.logins import SASL_CONFIGS, STANDARD_AUTHORIZER
 from tests.broker.requests import batch, produced
 from tests.broker.twin import Twin, known
 from tests.interop.broker import PROPERTIES, free_ports
@@ -23,7 +23,7 @@ SECURITY = {
     **SASL_CONFIGS,
     "listener.name.sasl_plaintext.scram-sha-256.sasl.jaas.config": SCRAM_MODULE,
     "listener.name.sasl_plaintext.scram-sha-512.sasl.jaas.config": SCRAM_MODULE,
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "authorizer.class.name": STANDARD_AUTHORIZER,
     "super.users": "User:admin;User:ANONYMOUS",
 }
 TOPICS = {"t": 1, "orders": 1, "orders.eu": 1}

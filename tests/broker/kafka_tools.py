@@ -1,4 +1,4 @@
-"""Kafka's own command-line tools, run against a broker."""
+"""Runs Kafka 4.3.1's own command-line tools against a broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logging in over the raw protocol, and the configs of listeners that require it."""
+"""Logging in over the raw protocol, and the configs of brokers that require it and that check ACLs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from octavo.format.protocol.apis import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from tests.broker.raw import RawClient
 
 USERS = {"admin": "admin-secret", "alice": "alice-secret", "bob": "bob-secret"}
+STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 

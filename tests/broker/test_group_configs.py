@@ -16,6 +16,7 @@ from octavo.format.protocol import apis
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.testing import Kafka
 from tests.broker.raw import RawClient
+from tests.testing.brokers import address
 
 GROUP = 32
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
@@ -52,11 +53,6 @@ def test_a_member_may_be_silent_for_as_long_as_its_group_says() -> None:
         body = {"groupIds": ["g", "h"]}
         described = (client.ask(apis.CONSUMER_GROUP_DESCRIBE, 0, body) or {})["groups"]
         assert [len(row["members"]) for row in described] == [1, 0]
-
-
-def address(kafka: Kafka) -> tuple[str, int]:
-    host, _, port = kafka.bootstrap_servers.rpartition(":")
-    return host, int(port)
 
 
 def test_the_range_that_the_broker_allows(tmp_path: Path) -> None:

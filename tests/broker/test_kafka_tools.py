@@ -12,11 +12,12 @@ from confluent_kafka.admin import AdminClient
 
 from octavo.broker.broker import Broker
 from tests.broker.kafka_tools import TOOLS, Tools
+from tests.broker.logins import STANDARD_AUTHORIZER
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 
 CONFIGS = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "authorizer.class.name": STANDARD_AUTHORIZER,
     "super.users": "User:ANONYMOUS;User:carol",
     "sasl.enabled.mechanisms": "SCRAM-SHA-256",
 }

@@ -41,12 +41,11 @@ from octavo.format.names import SECURITY_STORE
 from octavo.format.protocol.apis import API_VERSIONS, APIS, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from octavo.format.protocol.error_codes import ErrorCode
 from tests.broker.librdkafka import SECONDS, Servers, consume, produce
-from tests.broker.logins import SASL_CONFIGS, USERS, first_message, jaas, log_in, scram_proof
+from tests.broker.logins import SASL_CONFIGS, STANDARD_AUTHORIZER, USERS, first_message, jaas, log_in, scram_proof
 from tests.broker.raw import RawClient
 from tests.cli.runs import octavo
 
 ASKED = {"topics": None}
-STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 @pytest.fixture(scope="module")

@@ -7,23 +7,16 @@ from pathlib import Path
 
 import octavo
 from octavo.broker.broker import Broker
-from octavo.broker.security.acls import Operation, PatternType, Permission, ResourceType
+from octavo.broker.security.acls import Operation, ResourceType
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from octavo.format.protocol.error_codes import ErrorCode
-from tests.broker.logins import SASL_CONFIGS, log_in
+from tests.broker.acl_twin import ALL_ACLS, acl
+from tests.broker.logins import SASL_CONFIGS, STANDARD_AUTHORIZER, log_in
 from tests.broker.raw import RawClient
 from tests.broker.requests import batch, produced
 
-CONFIGS = {
-    **SASL_CONFIGS,
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super.users": "User:admin",
-}
-ALL_ACLS = {
-    "resourceTypeFilter": ResourceType.ANY, "resourceNameFilter": None, "patternTypeFilter": PatternType.ANY,
-    "principalFilter": None, "hostFilter": None, "operation": Operation.ANY, "permissionType": Permission.ANY,
-}  # fmt: skip
+CONFIGS = {**SASL_CONFIGS, "authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:admin"}
 RATE = "producer_byte_rate"
 
 
@@ -36,10 +29,7 @@ def ask(broker: Broker, api: apis.Api, version: int, body: Row, user: str = "adm
 def give(broker: Broker, name: str) -> None:
     """Create a user, an ACL and a quota of this name."""
     credential = {"name": name, "mechanism": 2, "iterations": 4096, "salt": b"salt", "saltedPassword": b"p" * 64}
-    acl = {
-        "resourceType": ResourceType.TOPIC, "resourceName": "t", "resourcePatternType": PatternType.LITERAL,
-        "principal": f"User:{name}", "host": "*", "operation": Operation.WRITE, "permissionType": Permission.ALLOW,
-    }  # fmt: skip
+    allowed = acl(ResourceType.TOPIC, "t", Operation.WRITE, principal=f"User:{name}")
     quota = {
         "entity": [{"entityType": "user", "entityName": name}],
         "ops": [{"key": RATE, "value": 1.0, "remove": False}],
@@ -47,7 +37,7 @@ def give(broker: Broker, name: str) -> None:
     upserted = {"deletions": [], "upsertions": [credential]}
     for answer in (
         ask(broker, apis.ALTER_USER_SCRAM_CREDENTIALS, 0, upserted)["results"],
-        ask(broker, apis.CREATE_ACLS, 3, {"creations": [acl]})["results"],
+        ask(broker, apis.CREATE_ACLS, 3, {"creations": [allowed]})["results"],
         ask(broker, apis.ALTER_CLIENT_QUOTAS, 1, {"entries": [quota]})["entries"],
     ):
         assert [row["errorCode"] for row in answer] == [0], answer
