@@ -18,13 +18,13 @@ from octavo.errors import (
     UnknownTopicOrPartitionError,
 )
 from octavo.format.batches.batch import Origin, build_batch
-from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.format.batches.control import ControlType
 from octavo.format.names import TopicPartition
 from octavo.format.record import Record, TimestampType
-from octavo.kernels import crc32c
 from octavo.scanner.reading.records import ConsumerRecord
-from octavo.storage.append_origin import AppendOrigin
 from tests.client.stores import Store
+from tests.format.crafted import sealed
+from tests.storage.open_logs import end_transaction
 from tests.storage.worlds import NOW_MS
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -193,16 +193,10 @@ def test_read_committed_skips_what_was_aborted(store: Store) -> None:  # T4
         origin = Origin(producer_id=producer_id, producer_epoch=0, base_sequence=0, is_transactional=True)
         log.append_as_leader(build_batch([Record(0, NOW_MS, None, value)], origin=origin), leader_epoch=0)
 
-    def end(producer_id: int, kind: ControlType) -> None:
-        marker = EndTransactionMarker(kind, 0)
-        batch = build_marker_batch(marker, offset=0, timestamp=NOW_MS, producer_id=producer_id, producer_epoch=0)
-        origin = AppendOrigin.COORDINATOR
-        log.append_as_leader(batch, leader_epoch=0, origin=origin, transaction_version=1)
-
     write(1, b"aborted")
     write(2, b"committed")
-    end(1, ControlType.ABORT)
-    end(2, ControlType.COMMIT)
+    end_transaction(log, 1, ControlType.ABORT)
+    end_transaction(log, 2, ControlType.COMMIT)
     write(3, b"open")
     fill(store, b"behind")
     committed = store.logs.consumer("t", isolation_level="read_committed")
@@ -210,7 +204,7 @@ def test_read_committed_skips_what_was_aborted(store: Store) -> None:  # T4
     assert committed.position(T0) == 4 and committed.end_offsets([T0]) == {T0: 4}
     everything = store.logs.consumer("t")
     assert values(everything.poll()) == {T0: [b"aborted", b"committed", b"open", b"behind"]}
-    end(3, ControlType.COMMIT)
+    end_transaction(log, 3, ControlType.COMMIT)
     assert values(committed.poll()) == {T0: [b"open", b"behind"]}
 
 
@@ -274,8 +268,7 @@ def test_records_that_break_the_format_are_not_skipped(store: Store) -> None:
     content = path.read_bytes()
     bad = bytearray(content[content.index(b"first") + len(b"first") + 1 :])
     bad[bad.index(b"second") - 1] = 0x7F  # the length of the value
-    bad[17:21] = crc32c(memoryview(bad)[21:]).to_bytes(4)
-    path.write_bytes(content[: -len(bad)] + bad)
+    path.write_bytes(content[: -len(bad)] + sealed(bad))
     consumer = store.logs.consumer("t")
     assert values(consumer.poll()) == {T0: [b"first"]}
     for _ in range(2):

@@ -16,13 +16,13 @@ from octavo.coordinator.groups.coordinator import GroupCoordinator
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.errors import KafkaStorageError
 from octavo.format.batches.batch import Origin
-from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
+from octavo.format.batches.control import ControlType
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
-from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
 from octavo.system.clock import ManualClock
+from tests.storage.open_logs import end_transaction
 from tests.storage.worlds import ManualScheduler
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -80,12 +80,8 @@ class Coordinated:
         self.offsets.commit_transactional(group, {T0: OffsetAndMetadata(offset)}, {}, origin)
 
     def end_transaction(self, producer_id: int, kind: ControlType) -> None:
-        """Write a marker as the transaction coordinator does, behind the group coordinator's back."""
-        named: dict[str, Any] = {"producer_id": producer_id, "producer_epoch": 0}
-        marker = build_marker_batch(EndTransactionMarker(kind, 0), offset=0, timestamp=1, **named)
-        self.log.append_as_leader(
-            bytearray(marker), leader_epoch=0, origin=AppendOrigin.COORDINATOR, transaction_version=1
-        )
+        """Write a marker behind the group coordinator's back."""
+        end_transaction(self.log, producer_id, kind)
 
     def committed(self, group: str) -> dict[TopicPartition, int]:
         return {partition: found.offset for partition, found in self.offsets.committed(group).items()}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from random import Random
 
 from octavo import kernels
 from octavo.format.small_files import producer_snapshot
 from octavo.kernels import layout
+from tests.format.crafted import seal
 
 LZ4_MAGIC = bytes.fromhex("04224d18")
 
@@ -23,12 +23,7 @@ def seal_log(random: Random, data: bytearray) -> None:
                 return
             data[at + 8 : at + 12] = size.to_bytes(4)
         end = at + layout.LOG_OVERHEAD + size
-        if data[at + layout.MAGIC_POSITION] < 2:
-            checksum = zlib.crc32(memoryview(data)[at + layout.MESSAGE_MAGIC_POSITION : end])
-            data[at + 12 : at + 16] = checksum.to_bytes(4)
-        elif end - at >= layout.BATCH_OVERHEAD:
-            checksum = kernels.crc32c(memoryview(data)[at + layout.ATTRIBUTES_POSITION : end])
-            data[at + layout.CRC_POSITION : at + layout.ATTRIBUTES_POSITION] = checksum.to_bytes(4)
+        seal(data, at, end)
         at = end
 
 

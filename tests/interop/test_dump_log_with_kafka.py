@@ -5,17 +5,16 @@ from __future__ import annotations
 import random
 import shutil
 import struct
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import crc32c
 import pytest
 
 from octavo.cli.dump_log.topic_decoders import TOPIC_DECODERS
 from tests.cli.runs import Run, octavo
+from tests.format.crafted import seal
 from tests.fuzz.mutations import mutated
 from tests.golden import archives
 
@@ -116,10 +115,7 @@ def repair_crcs(log: bytearray) -> None:
         end = position + 12 + size
         if size < 14 or end > len(log):
             break
-        if log[position + 16] < 2:
-            struct.pack_into(">I", log, position + 12, zlib.crc32(log[position + 16 : end]))
-        elif size >= 49:
-            struct.pack_into(">I", log, position + 17, crc32c.crc32c(log[position + 21 : end]))
+        seal(log, position, end)
         position = end
 
 

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from octavo.config import Given, LogConfig
+from octavo.format.batches.control import ControlType
 from octavo.format.batches.walker import walk
+from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.recovery.load import LoadRequest
 from tests.storage.batches import batch
+from tests.storage.producer_batches import marker
 from tests.storage.worlds import NOW_MS, World
 
 SMALL = {"segment.bytes": 1000, "index.interval.bytes": 200, "retention.ms": -1}
@@ -43,6 +46,12 @@ def fill(log: PartitionLog, batches: int, *, count: int = 2, timestamp: int = NO
     """Append batches of 100-byte records, one second apart."""
     for number in range(batches):
         log.append_as_leader(batch(0, count, timestamp=timestamp + 1000 * number), leader_epoch=epoch)
+
+
+def end_transaction(log: PartitionLog, producer_id: int, kind: ControlType) -> None:
+    """Append a marker, as the transaction coordinator does."""
+    data = marker(0, kind, producer_id=producer_id)
+    log.append_as_leader(bytearray(data), leader_epoch=0, origin=AppendOrigin.COORDINATOR, transaction_version=1)
 
 
 def offsets_read(log: PartitionLog, start: int = 0, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> list[int]:

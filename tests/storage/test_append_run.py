@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from octavo.config import LogConfig
 from octavo.format.batches.batch import Origin
 from octavo.format.batches.walker import walk
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
 from octavo.jobs.copy import run_length
-from octavo.storage.partition_log import PartitionLog
-from octavo.storage.recovery.load import LoadRequest
 from tests.storage.batches import batch
+from tests.storage.open_logs import open_log
 from tests.storage.producer_batches import ABORT, COMMIT, marker
 from tests.storage.worlds import World
 
@@ -26,11 +24,6 @@ CONFIGS: list[dict[str, int | str]] = [
     {"segment.ms": 1000, "max.compaction.lag.ms": 25, "cleanup.policy": "compact"},
     {},
 ]
-
-
-def open_log(folder: Path, config: dict[str, int | str]) -> PartitionLog:
-    environment = World().environment
-    return PartitionLog(LoadRequest(folder=folder, config=LogConfig.of(config), environment=environment, clean=True))
 
 
 def _origin(producer_id: int, sequence: int, is_transactional: bool) -> Origin:
@@ -72,7 +65,7 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_the_same_files(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     config = CONFIGS[seed % len(CONFIGS)]
-    one, many = open_log(tmp_path / "one" / "t-0", config), open_log(tmp_path / "many" / "t-0", config)
+    one, many = (open_log(World(), tmp_path / name, config) for name in ("one", "many"))
     sets = batches(rng)
     for data in sets:
         one.append_as_follower(data)
@@ -90,7 +83,7 @@ def test_the_same_files(seed: int, tmp_path: Path) -> None:
 
 
 def test_a_run_ends_where_it_must(tmp_path: Path) -> None:
-    log = open_log(tmp_path / "t-0", {"segment.bytes": 1000})
+    log = open_log(World(), tmp_path, {"segment.bytes": 1000})
     plain = [batch(number) for number in range(6)]
     marked = batch(6, origin=_origin(5, 0, True))
     table = walk(b"".join([*plain, marked, batch(7)])).table

@@ -7,23 +7,15 @@ from pathlib import Path
 import pytest
 
 from octavo.format.batches.batch import Origin
-from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch
-from octavo.storage.append_origin import AppendOrigin
+from octavo.format.batches.control import ControlType
 from octavo.storage.log.read import AbortedTransaction, Isolation
-from octavo.storage.partition_log import PartitionLog
 from tests.storage.batches import batch
-from tests.storage.open_logs import SMALL, fill, offsets_read, open_log
+from tests.storage.open_logs import SMALL, end_transaction, fill, offsets_read, open_log
 from tests.storage.worlds import NOW_MS, World
 
 
 class TestTransactions:
     ORIGIN = Origin(producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True)
-
-    def marker(self, log: PartitionLog, kind: ControlType) -> None:
-        data = build_marker_batch(
-            EndTransactionMarker(kind, 0), offset=0, timestamp=NOW_MS, producer_id=7, producer_epoch=0
-        )
-        log.append_as_leader(data, leader_epoch=0, origin=AppendOrigin.COORDINATOR, transaction_version=0)
 
     def test_open_transaction_holds_readers_of_committed_records_back(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path)
@@ -32,7 +24,7 @@ class TestTransactions:
         fill(log, 1)
         assert (log.high_watermark, log.last_stable_offset) == (6, 2)
         assert offsets_read(log, isolation=Isolation.READ_COMMITTED) == [0]
-        self.marker(log, ControlType.COMMIT)
+        end_transaction(log, 7, ControlType.COMMIT)
         assert log.last_stable_offset == 7
         assert offsets_read(log, isolation=Isolation.READ_COMMITTED) == [0, 2, 4, 6]
         assert log.read(0, 1 << 20, Isolation.READ_COMMITTED).aborted == ()
@@ -40,7 +32,7 @@ class TestTransactions:
     def test_aborted_transaction_is_named_also_after_a_crash(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path)
         log.append_as_leader(batch(0, 2, origin=self.ORIGIN), leader_epoch=0)
-        self.marker(log, ControlType.ABORT)
+        end_transaction(log, 7, ControlType.ABORT)
         expected = (AbortedTransaction(7, 0),)
         assert log.read(0, 1 << 20, Isolation.READ_COMMITTED).aborted == expected
         again = open_log(world, tmp_path, clean=False)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from octavo import kernels
 from octavo.errors import CorruptionError
 from octavo.storage.log_manager import LogManager
 from tests.cli.runs import octavo
+from tests.format.crafted import sealed
 from tests.storage.batches import batch
 from tests.storage.metadata_log import BROKER, TOPIC, write_metadata
 from tests.storage.worlds import World
@@ -104,7 +104,7 @@ def test_records_that_cannot_be_read_are_a_warning(root: Path, caplog: pytest.Lo
     path = root / "__cluster_metadata-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
     data[61] = 0x7F  # the first record's length
-    path.write_bytes(with_crc(data))
+    path.write_bytes(sealed(data))
     with opened(root) as logs:
         assert logs.config("t").retention_ms != 5
     assert f"{path}, position " in caplog.text
@@ -114,8 +114,3 @@ def test_records_that_cannot_be_read_are_a_warning(root: Path, caplog: pytest.Lo
 def test_a_metadata_log_that_is_a_file_says_nothing(root: Path) -> None:
     (root / "__cluster_metadata-0").write_bytes(b"no folder")
     opened(root).close()
-
-
-def with_crc(data: bytearray) -> bytes:
-    data[17:21] = kernels.crc32c(bytes(data[21:])).to_bytes(4, "big")
-    return bytes(data)

@@ -12,18 +12,17 @@ from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.record import Record
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.recovery.load import LoadRequest
 from octavo.storage.segment.segment import Segment
 from octavo.storage.segment.split import split
 from tests.storage.batches import batch
+from tests.storage.open_logs import open_log
 from tests.storage.worlds import World
 
 FAR = 2**31
 
 
 def load(world: World, folder: Path, *, clean: bool = False) -> PartitionLog:
-    config = LogConfig.of({"index.interval.bytes": 0})
-    return PartitionLog(LoadRequest(folder=folder, config=config, environment=world.environment, clean=clean))
+    return open_log(world, folder.parent, {"index.interval.bytes": 0}, clean=clean)
 
 
 def overflowed(tmp_path: Path, *batches: bytes) -> Path:

@@ -8,25 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from octavo.config import LogConfig
 from octavo.errors import KafkaStorageError
 from octavo.format.batches.walker import walk
 from octavo.kernels.layout import Stop
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.recovery.load import LoadRequest
 from tests.storage.batches import batch
+from tests.storage.open_logs import open_log
 from tests.storage.worlds import NOW_MS, World
 
-CONFIG = LogConfig.of({"segment.bytes": 4000, "index.interval.bytes": 300, "retention.ms": -1})
+CONFIG = {"segment.bytes": 4000, "index.interval.bytes": 300, "retention.ms": -1}
 WRITERS, APPENDS = 4, 100
 
 
-def open_log(folder: Path, world: World) -> PartitionLog:
-    return PartitionLog(LoadRequest(folder=folder, config=CONFIG, environment=world.environment, clean=True))
-
-
 def test_writers_and_readers_at_once(tmp_path: Path) -> None:
-    log = open_log(tmp_path / "t-0", World())
+    log = open_log(World(), tmp_path, CONFIG)
     given: list[int] = []
     problems: list[object] = []
     done = threading.Event()
@@ -93,7 +88,7 @@ class InterposingLock:
 
 def test_two_appends_at_once_leave_the_high_watermark_at_the_end(tmp_path: Path) -> None:
     """The slower of two must not set it back to the end of its own append."""
-    log = open_log(tmp_path / "t-0", World())
+    log = open_log(World(), tmp_path, CONFIG)
 
     def append() -> None:
         log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
@@ -105,7 +100,7 @@ def test_two_appends_at_once_leave_the_high_watermark_at_the_end(tmp_path: Path)
 
 def test_flush_of_a_segment_that_retention_deletes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
-    log = open_log(tmp_path / "t-0", world)
+    log = open_log(world, tmp_path, CONFIG)
     log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
     log.roll()
     log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
@@ -125,7 +120,7 @@ def test_flush_of_a_segment_that_retention_deletes_meanwhile(tmp_path: Path, mon
 
 def test_flush_of_what_is_cut_and_written_again_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recovery point must not pass what was written after the sync."""
-    log = open_log(tmp_path / "t-0", World())
+    log = open_log(World(), tmp_path, CONFIG)
     for _ in range(3):
         log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
     files, synced = log.segments.first.files, list[int]()
@@ -146,7 +141,7 @@ def test_flush_of_what_is_cut_and_written_again_meanwhile(tmp_path: Path, monkey
 
 def test_append_that_waited_for_a_close_is_refused(tmp_path: Path) -> None:
     """Another process may own the folder by then."""
-    log = open_log(tmp_path / "t-0", World())
+    log = open_log(World(), tmp_path, CONFIG)
     log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
     content = (log.folder / f"{0:020}.log").read_bytes()
     log.lock = InterposingLock(log, before_entry=1, work=log.close)  # type: ignore[assignment]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo import kernels
 from octavo.config import LogConfig
 from octavo.errors import AppendRejected
 from octavo.format.batches.walker import walk
@@ -19,6 +17,7 @@ from octavo.storage.append.plain import assign_plain, survey
 from octavo.storage.append.validate import assign_offsets
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 from octavo.storage.log.validation_settings import ValidationSettings
+from tests.format.crafted import seal
 from tests.storage.produced_sets import NOW
 from tests.storage.validation_cases import CASES
 
@@ -37,11 +36,7 @@ TOPICS = [
 def with_fitting_checksums(data: bytes) -> bytes:
     fixed = bytearray(data)
     for row in walk(data, check_crc=False).table:
-        start, end = int(row["position"]), int(row["position"]) + int(row["size"])
-        if row["magic"] == 2 and end - start >= 61:
-            fixed[start + 17 : start + 21] = kernels.crc32c(bytes(fixed[start + 21 : end])).to_bytes(4)
-        elif row["magic"] in (0, 1):
-            fixed[start + 12 : start + 16] = zlib.crc32(fixed[start + 16 : end]).to_bytes(4)
+        seal(fixed, int(row["position"]), int(row["position"]) + int(row["size"]))
     return bytes(fixed)
 
 
