@@ -6,6 +6,7 @@ from pathlib import Path
 
 import octavo
 from octavo.client.log_dir import LogDir
+from octavo.format.messages.transaction_state import TransactionStatus, decode_transaction_state_record
 from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.log.read import Isolation
 from tests.storage.worlds import World
@@ -35,6 +36,14 @@ class Store:
         """What a scan of the directory finds."""
         scan = octavo.scan(self.folder, topics=[topic], isolation_level=isolation_level)  # type: ignore[arg-type]
         return list(scan.records())
+
+    def transaction_states(self) -> list[str]:
+        """The states of transactional ids in `__transaction_state`, in order; "gone" if one was deleted."""
+        found = []
+        for record in self.records("__transaction_state"):
+            value = decode_transaction_state_record(record.key or b"", record.value).value
+            found.append("gone" if value is None else TransactionStatus(value.data["transactionStatus"]).kafka_name)
+        return found
 
     def batches(self, topic: str, partition: int = 0) -> bytes:
         """The bytes of a partition's first segment."""

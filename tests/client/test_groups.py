@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from octavo.client.consumer.config import ConsumerConfig
 from octavo.client.consumer.consumer import Consumer
-from octavo.coordinator.groups.assignors import ASSIGNORS, range_assignor, sticky_assignor
+from octavo.coordinator.groups.assignors import range_assignor, sticky_assignor
 from octavo.coordinator.groups.committed import CommittedOffsets
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.errors import IllegalStateError, KafkaStorageError
@@ -189,25 +189,6 @@ def test_a_member_leaves_its_group_though_its_commit_fails(store: Store) -> None
 
 def failing(*_: object) -> None:
     raise KafkaStorageError("a disk that failed")
-
-
-MEMBERS = st.dictionaries(
-    st.sampled_from("abcde"), st.frozensets(st.sampled_from(["t", "u", "v"]), min_size=1), min_size=1
-)
-COUNTS = st.fixed_dictionaries({"t": st.integers(0, 7), "u": st.integers(0, 7), "v": st.integers(0, 2)})
-
-
-@given(MEMBERS, COUNTS, st.sampled_from(sorted(ASSIGNORS)))
-def test_every_partition_has_one_owner_that_wants_it(
-    members: dict[str, frozenset[str]], counts: dict[str, int], name: str
-) -> None:
-    assigned = ASSIGNORS[name](members, {topic: range(count) for topic, count in counts.items()}, {})
-    given_out = [partition for names in assigned.values() for partition in names]
-    wanted = {topic for topics in members.values() for topic in topics}
-    assert sorted(given_out) == sorted(
-        TopicPartition(topic, number) for topic in wanted for number in range(counts[topic])
-    )
-    assert all(partition.topic in members[member] for member, names in assigned.items() for partition in names)
 
 
 @given(st.integers(1, 6), st.integers(0, 20), st.integers(1, 6))

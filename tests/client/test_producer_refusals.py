@@ -112,13 +112,6 @@ def test_internal_topics_are_refused_as_by_brokers(store: Store, topic: str) -> 
         assert admin.send(topic, b"v").result().offset == 0
 
 
-def test_headers_may_be_a_mapping(store: Store) -> None:
-    store.logs.create_topic("t", 1)
-    with store.logs.producer() as producer:
-        producer.send("t", b"v", headers={"a": b"1", "b": "2", "c": None})
-    assert store.records("t")[0].headers == (("a", b"1"), ("b", b"2"), ("c", None))
-
-
 @pytest.mark.parametrize(
     ("headers", "problem"),
     [

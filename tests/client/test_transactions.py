@@ -20,7 +20,7 @@ from octavo.errors import (
 from octavo.format.batches.batch import decode_batch
 from octavo.format.batches.control import ControlType, control_type_id
 from octavo.format.batches.walker import walk
-from octavo.format.messages.transaction_state import TransactionStatus, decode_transaction_state_record
+from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL
 from tests.client.stores import Store
@@ -31,16 +31,6 @@ T0 = TopicPartition("t", 0)
 
 def committed(store: Store, topic: str = "t") -> list[bytes | None]:
     return [record.value for record in store.records(topic, "read_committed")]
-
-
-def statuses(store: Store) -> list[TransactionStatus]:
-    """The states in the only partition of `__transaction_state` that has records, in order."""
-    found = []
-    for record in store.records("__transaction_state"):
-        value = decode_transaction_state_record(record.key or b"", record.value).value
-        assert value is not None
-        found.append(TransactionStatus(value.data["transactionStatus"]))
-    return found
 
 
 def test_a_transaction_is_seen_as_a_whole(store: Store) -> None:
@@ -54,8 +44,7 @@ def test_a_transaction_is_seen_as_a_whole(store: Store) -> None:
         producer.commit_transaction()
         assert sorted(value or b"" for value in committed(store)) == [b"0", b"1", b"2", b"3"]
         assert [future.offset for future in futures] == [0, 0, 1, 1]
-    names = ["EMPTY", "ONGOING", "ONGOING", "PREPARE_COMMIT", "COMPLETE_COMMIT"]
-    assert [status.name for status in statuses(store)] == names
+    assert store.transaction_states() == ["Empty", "Ongoing", "Ongoing", "PrepareCommit", "CompleteCommit"]
 
 
 def test_markers_have_the_next_epoch_and_sequences_begin_again(store: Store) -> None:
@@ -166,7 +155,7 @@ def test_commits_after_an_open_transaction_are_read_back(store: Store) -> None:
     assert reader.committed(T0) == (3, "", -1)
     store.world.scheduler.advance(10_000)
     assert reader.committed(T0) == (3, "", -1)
-    assert statuses(store)[-1] is TransactionStatus.COMPLETE_ABORT
+    assert store.transaction_states()[-1] == "CompleteAbort"
 
 
 def test_a_transaction_that_takes_too_long_is_aborted(store: Store) -> None:
@@ -175,7 +164,7 @@ def test_a_transaction_that_takes_too_long_is_aborted(store: Store) -> None:
     producer.begin_transaction()
     producer.send("t", b"1").result()
     store.world.scheduler.advance(10_000)
-    assert statuses(store)[-1] is TransactionStatus.COMPLETE_ABORT
+    assert store.transaction_states()[-1] == "CompleteAbort"
     assert isinstance(producer.send("t", b"2").exception(), ProducerFencedError)
     assert committed(store) == []
 
@@ -269,7 +258,7 @@ def test_a_transaction_is_not_completed_without_all_its_partitions(store: Store)
     world = World(NOW_MS + 10_000)
     with octavo.LogDir(store.folder, environment=world.environment, only=["__transaction_state"]) as logs:
         logs.producer()  # what is overdue cannot be aborted: that is logged, and left to an owner of all partitions
-        assert statuses(store)[-1] is TransactionStatus.PREPARE_ABORT
+        assert store.transaction_states()[-1] == "PrepareAbort"
     with octavo.LogDir(store.folder, environment=World(NOW_MS + 20_000).environment) as logs:
         logs.producer()
         assert logs.log("t", 0).last_stable_offset == 2

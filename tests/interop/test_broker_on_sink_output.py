@@ -13,6 +13,8 @@ import pytest
 from octavo.storage.staging.commit import CommitRequest, CommitStep
 from tests.interop.broker import Broker
 from tests.interop.clients import Admin, Consumer, Producer
+from tests.storage.staging.scene import StopAt
+from tests.storage.worlds import Stopped
 
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
@@ -31,15 +33,6 @@ def rows(first: int, count: int) -> Any:
             "value": pa.array([b"%07d" % number + bytes(85) for _ in TOPICS for number in numbers]),
         }
     )
-
-
-class Stopped(BaseException):
-    """The commit ends here."""
-
-
-def stop_when_appended(step: CommitStep) -> None:
-    if step is CommitStep.APPENDED:
-        raise Stopped
 
 
 def test_a_broker_starts_on_what_the_sink_wrote(jvm: ModuleType, tmp_path: Path) -> None:
@@ -78,7 +71,7 @@ def test_a_broker_starts_on_what_the_sink_wrote(jvm: ModuleType, tmp_path: Path)
         writer.write(iter([rows(0, 3)]))  # a task whose driver died: its files stay, and do no harm
         message = writer.write(iter([rows(written, SMALL)]))
         with pytest.raises(Stopped):  # and a commit that reached one topic, but not the other
-            commit(writer.sink, CommitRequest(writer.writer, 4, staged_parts([message])), stop_when_appended)
+            commit(writer.sink, CommitRequest(writer.writer, 4, staged_parts([message])), StopAt(CommitStep.APPENDED))
 
         expected = [b"from the broker", *(b"%07d" % number + bytes(85) for number in range(written))]
         half = [b"%07d" % number + bytes(85) for number in range(written, written + SMALL)]

@@ -19,6 +19,7 @@ from octavo.system.filesystem import LocalFileSystem
 from octavo.system.scheduler import EndScheduler
 from tests.interop.broker import Broker
 from tests.interop.clients import Admin, Consumer
+from tests.storage.worlds import Stopped
 
 pytestmark = pytest.mark.kafka
 
@@ -27,12 +28,8 @@ CONFIGS: dict[str, Given] = {"cleanup.policy": "compact", "min.cleanable.dirty.r
 KEEPING = {"log.initial.task.delay.ms": "3600000", "log.cleaner.enable": "false"}
 
 
-class Stop(BaseException):
-    """The process dies here."""
-
-
 class StoppingFileSystem(LocalFileSystem):
-    """Real files; after `left` renames, removals and syncs of folders, each further one raises `Stop`."""
+    """Real files; after `left` renames, removals and syncs of folders, each further one raises `Stopped`."""
 
     def __init__(self) -> None:
         self.left: int | None = None
@@ -53,7 +50,7 @@ class StoppingFileSystem(LocalFileSystem):
     def _step(self) -> None:
         if self.left is not None:
             if self.left == 0:
-                raise Stop
+                raise Stopped
             self.left -= 1
 
 
@@ -79,7 +76,7 @@ def stop_compaction(root: Path, after: int) -> bool:
     try:
         assert logs.cleaner.clean_filthiest() is not None
         scheduler.shutdown()  # runs the delayed deletions
-    except Stop:
+    except Stopped:
         filesystem.left = None
         for locked in logs.roots:
             locked.unlock()

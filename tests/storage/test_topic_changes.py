@@ -23,11 +23,7 @@ from octavo.storage.log_manager import LogManager
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.destinations import Destinations, NewTopics
 from octavo.system.filesystem import LocalFileSystem
-from tests.storage.worlds import World
-
-
-class Killed(BaseException):
-    """The process ends here."""
+from tests.storage.worlds import Stopped, World
 
 
 class WatchedFileSystem(LocalFileSystem):
@@ -74,11 +70,11 @@ def kill_at(files: WatchedFileSystem, name: str, change: Callable[[LogManager], 
         nonlocal dead
         dead = dead or path.name == name
         if dead:
-            raise Killed
+            raise Stopped
 
     logs = opened(*roots, files=files)
     files.watch = watch
-    with pytest.raises(Killed):
+    with pytest.raises(Stopped):
         change(logs)
     files.watch = lambda path: None
     for root in logs.roots:

@@ -20,6 +20,10 @@ from tests.storage.batches import last_offset, walked
 NOW_MS = 1_700_000_000_000
 
 
+class Stopped(BaseException):
+    """The process ends here. No `except Exception` may swallow it."""
+
+
 class ManualScheduler:
     """Runs tasks only when told to, in the order of their due times, on the caller's thread."""
 

@@ -15,7 +15,7 @@ from octavo.coordinator.transactions.markers import Markers
 from octavo.coordinator.transactions.metadata import VERSION_1, VERSION_2, TransactionMetadata
 from octavo.errors import KafkaStorageError, ProducerFencedError
 from octavo.format.batches.batch import Origin
-from octavo.format.messages.transaction_state import TransactionStatus, decode_transaction_state_record
+from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 from tests.broker.requests import batch
@@ -54,24 +54,16 @@ def append(store: Store, by: Identity) -> None:
     log.append_as_leader(bytearray(batch("v", origin=origin)), leader_epoch=log.leader_epoch)
 
 
-def states(store: Store) -> list[str]:
-    found = []
-    for record in store.records("__transaction_state"):
-        value = decode_transaction_state_record(record.key or b"", record.value).value
-        found.append("gone" if value is None else TransactionStatus(value.data["transactionStatus"]).kafka_name)
-    return found
-
-
 @pytest.mark.parametrize("version", [VERSION_1, VERSION_2])
 def test_the_answer_comes_before_the_markers(store: Store, coordinator: TransactionCoordinator, version: int) -> None:
     by = begin(store, coordinator, version)
     answer = coordinator.end("x", by, commit=True, version=version)
     assert answer.error is ErrorCode.NONE
     assert answer.identity == (Identity(by.producer_id, 1) if version == VERSION_2 else (-1, -1))
-    assert states(store) == ["Empty", "Ongoing", "PrepareCommit"]
+    assert store.transaction_states() == ["Empty", "Ongoing", "PrepareCommit"]
     assert store.logs.log("t", 0).last_stable_offset == 0
     coordinator.complete("x")
-    assert states(store)[-1] == "CompleteCommit"
+    assert store.transaction_states()[-1] == "CompleteCommit"
     assert store.logs.log("t", 0).last_stable_offset == 2
 
 
@@ -79,7 +71,7 @@ def test_a_request_completes_what_is_decided(store: Store, coordinator: Transact
     by = begin(store, coordinator)
     following = coordinator.end("x", by, commit=False, version=VERSION_2).identity
     assert coordinator.add_partitions("x", following, frozenset([T0]), VERSION_2) is ErrorCode.NONE
-    assert states(store) == ["Empty", "Ongoing", "PrepareAbort", "CompleteAbort", "Ongoing"]
+    assert store.transaction_states() == ["Empty", "Ongoing", "PrepareAbort", "CompleteAbort", "Ongoing"]
 
 
 def test_while_a_disk_is_bad_clients_wait(
@@ -95,7 +87,7 @@ def test_while_a_disk_is_bad_clients_wait(
         assert coordinator.init_producer_id("x", 1000, None).error is BUSY
         assert coordinator.end("x", by, commit=True, version=VERSION_2).error is BUSY
     store.world.scheduler.advance(10_000)
-    assert states(store)[-1] == "CompleteCommit"
+    assert store.transaction_states()[-1] == "CompleteCommit"
     again = coordinator.end("x", by, commit=True, version=VERSION_2)
     assert (again.error, again.identity) == (ErrorCode.NONE, following)
 
@@ -116,7 +108,7 @@ def test_what_cannot_be_written_has_not_happened(
         answer = coordinator.end("x", by, commit=True, version=VERSION_2)
         assert answer.error is ErrorCode.NOT_COORDINATOR
         assert coordinator.init_producer_id("y", 1000, None).error is ErrorCode.NOT_COORDINATOR
-    assert states(store) == ["Empty", "Ongoing"]
+    assert store.transaction_states() == ["Empty", "Ongoing"]
     assert coordinator.end("x", by, commit=False, version=VERSION_2).error is ErrorCode.NONE
 
 
@@ -133,9 +125,9 @@ def test_nothing_is_known_without_the_topic(coordinator: TransactionCoordinator)
 def test_a_timeout_fences(store: Store, coordinator: TransactionCoordinator) -> None:
     by = begin(store, coordinator)
     store.world.scheduler.advance(60_000)
-    assert states(store)[-1] == "Ongoing"
+    assert store.transaction_states()[-1] == "Ongoing"
     store.world.scheduler.advance(10_000)
-    assert states(store)[-2:] == ["PrepareAbort", "CompleteAbort"]
+    assert store.transaction_states()[-2:] == ["PrepareAbort", "CompleteAbort"]
     assert coordinator.end("x", by, commit=True, version=VERSION_2).error is ErrorCode.INVALID_TXN_STATE
     assert coordinator.end("x", by, commit=True, version=VERSION_1).error is ErrorCode.PRODUCER_FENCED
     assert coordinator.end("x", by, commit=False, version=VERSION_2).identity == Identity(by.producer_id, 1)
@@ -202,4 +194,4 @@ def test_a_reader_changes_nothing(store: Store, coordinator: TransactionCoordina
     reading = logs.transactions(start=False)
     (known,) = reading.list()
     assert known.status is TransactionStatus.PREPARE_COMMIT
-    assert states(store)[-1] == "PrepareCommit"
+    assert store.transaction_states()[-1] == "PrepareCommit"

@@ -24,7 +24,7 @@ from octavo.storage.staging.stage import Stage, StagedPart, StagingPlace
 from octavo.storage.staging.sweep import all_folders
 from octavo.system.clock import ManualClock
 from octavo.system.filesystem import FileSystem
-from tests.storage.worlds import NOW_MS, ManualScheduler
+from tests.storage.worlds import NOW_MS, ManualScheduler, Stopped
 
 WRITER = "query 1"
 
@@ -98,10 +98,6 @@ def read_values(log: PartitionLog) -> list[bytes]:
 def batch_values(batch_id: int, records: int = 6, size: int = 90) -> dict[int, list[bytes]]:
     """Values for two partitions that no other batch has."""
     return {p: [b"%d-%d-%d " % (batch_id, p, n) + bytes(size) for n in range(records)] for p in range(2)}
-
-
-class Stopped(BaseException):
-    """The process ends here."""
 
 
 class StopAt:

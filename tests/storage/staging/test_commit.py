@@ -27,8 +27,8 @@ from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS, SWEEP_INTERVAL_
 from octavo.system.filesystem import LocalFileSystem
 from octavo.testing.slate import UnsyncedFileSystem
 from tests.storage.batches import batch
-from tests.storage.staging.scene import Scene, StopAt, Stopped, batch_values
-from tests.storage.worlds import NOW_MS, ManualScheduler
+from tests.storage.staging.scene import Scene, StopAt, batch_values
+from tests.storage.worlds import NOW_MS, ManualScheduler, Stopped
 
 DAY_MS = 24 * 60 * 60 * 1000
 

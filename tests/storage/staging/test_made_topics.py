@@ -21,7 +21,8 @@ from octavo.system.filesystem import LocalFileSystem
 from octavo.testing.slate import UnsyncedFileSystem
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.storage.metadata_log import BROKER, write_metadata
-from tests.storage.staging.scene import WRITER, Scene, StopAt, Stopped, read_values
+from tests.storage.staging.scene import WRITER, Scene, StopAt, read_values
+from tests.storage.worlds import Stopped
 
 ROOTS = (Path("/logs"), Path("/more"))
 PARTITIONS, BATCHES = 4, 2

@@ -12,7 +12,8 @@ from octavo.scanner.places.location import locate
 from octavo.scanner.places.root import Root
 from octavo.storage.staging.commit import CommitStep
 from octavo.system.filesystem import LocalFileSystem
-from tests.storage.staging.scene import Scene, StopAt, Stopped, batch_values
+from tests.storage.staging.scene import Scene, StopAt, batch_values
+from tests.storage.worlds import Stopped
 
 SEEN_FROM = (CommitStep.CONCLUDED, CommitStep.REMOVED)
 
