@@ -18,7 +18,7 @@ _SECONDS = 10.0
 
 
 def is_done(answer: Row) -> bool:
-    return answer["errorCode"] == 0
+    return not answer["errorCode"]
 
 
 class RawClient:
