@@ -48,7 +48,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     num_recovery_threads_per_data_dir: int = config(
         INT, 2, Between(1),
-        doc="How many threads load and recover the partitions of one directory. Brokers before 4.0 had 1.",
+        doc="How many threads load and recover the partitions of one directory. Before 4.0 the default was 1.",
     )  # fmt: skip
 
     # Background work

@@ -116,7 +116,7 @@ class TopicTable:
     message_timestamp_after_max_ms: int = config(
         LONG, 3_600_000, Between(0), "log.message.timestamp.after.max.ms",
         doc="How far a record's timestamp may be after the clock at the append. Not checked with LogAppendTime. "
-        "Brokers before 4.0 had no limit.",
+        "Before 4.0 there was no limit by default.",
     )  # fmt: skip
     compression_type: str = config(
         STRING, "producer", OneOf(("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")), "compression.type",
