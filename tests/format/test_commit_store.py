@@ -74,6 +74,20 @@ def test_what_is_not_json_is_an_error(data: bytes) -> None:
         decode(data)
 
 
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"[]", "expected a JSON object, found list"),
+        (b'{"version": 9}', "expected a JSON object of version 0, found version 9"),
+        (b'{"version": "1"}', "found no version number"),
+        (b"{}", "found no version number"),
+    ],
+)
+def test_the_error_says_what_was_found(data: bytes, found: str) -> None:
+    with pytest.raises(CorruptionError, match=found):
+        decode(data)
+
+
 def test_names_of_staged_files() -> None:
     file = StagedFile("0123456789abcdef", "0" * 32, 12)
     assert StagedFile.parse(file.name) == file

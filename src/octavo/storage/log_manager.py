@@ -193,7 +193,8 @@ class LogManager(Closing):
     def _identity(self) -> MetaProperties:
         found = next((meta for root in live(self.roots) if (meta := root.meta()) is not None), None)
         if found is None:
-            raise LogDirError("no log directory has a meta.properties: none is created yet, or all are offline")
+            why = "either none has been created yet (the first topic does that), or all are offline"
+            raise LogDirError(f"no log directory has a meta.properties: {why}")
         return found
 
     @property

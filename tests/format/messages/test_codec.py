@@ -178,7 +178,7 @@ def test_broken_tag_sections(encoded: str, problem: str, position: int) -> None:
         (NO, "a []string", "7fffffff00", "M.a with 2147483647 elements needs 2147483647 bytes, 1 are left", 4),
         (YES, "a []S\n    x int8", "feffffff0f00", "M.a with 4294967293 elements", 5),
         (NO, "a []S\n    x int8\n    y string", "0000000105", "the length of M.a.y needs 2 bytes, 0 are left", 5),
-        (NO, "a int8", "0100", "1 bytes follow M version 0", 1),
+        (NO, "a int8", "0100", "1 bytes are left after M version 0, expected none", 1),
     ],
 )
 def test_broken_values(flexible: str, fields: str, encoded: str, problem: str, position: int) -> None:
@@ -200,7 +200,7 @@ def test_broken_values(flexible: str, fields: str, encoded: str, problem: str, p
         ("f uuid", b"short", "M.f is bytes, not a uuid of 16 bytes"),
         ("f uuid", "AAAAAAAAAAEAAAAAAAAAAg", "M.f is str, not a uuid of 16 bytes"),
         ("f string", b"x", "M.f is bytes, not a string"),
-        ("f string", "\ud800", "M.f cannot be UTF-8"),
+        ("f string", "\ud800", "M.f cannot be encoded as UTF-8: surrogates not allowed"),
         ("f string", "é" * 16384, "M.f has 32768 bytes, but a string may have at most 32767"),
         ("f bytes", "x", "M.f is str, not bytes"),
         ("f []int8", "x", "M.f is str, not a list"),

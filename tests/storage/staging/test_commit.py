@@ -213,7 +213,8 @@ def test_a_refusal_comes_before_the_decision(scene: Scene) -> None:
     staged = scene.stage(batch_values(0))
     with LogManager(scene.root, environment=scene.environment()) as log_dir:
         log_dir.alter_configs("t", {"compression.type": "zstd"})
-    with pytest.raises(InvalidBatchError, match=r"t-0: batches staged with codec 0, expected compression\.type zstd"):
+    problem = r"t-0: batches staged with codec none, expected the topic's compression\.type, zstd"
+    with pytest.raises(InvalidBatchError, match=problem):
         scene.publish(0, staged)
     assert scene.values() == {0: [], 1: []}
 

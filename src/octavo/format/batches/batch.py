@@ -194,7 +194,8 @@ def check_columns(columns: RecordColumns) -> None:
         row = int((timestamps < layout.NO_TIMESTAMP).argmax())
         raise EncodingError(f"offset {offsets[row]}: timestamp {timestamps[row]}, expected -1 or more")
     if int(offsets[-1]) - int(offsets[0]) > INT32_MAX:
-        raise EncodingError(f"offsets {offsets[0]} to {offsets[-1]}: a batch spans at most 2147483647")
+        expected = "the last offset of a batch is at most 2147483647 after its first"
+        raise EncodingError(f"offsets {offsets[0]} to {offsets[-1]}: {expected}")
 
 
 def _check_code(code: int, header: BatchHeader) -> None:

@@ -35,7 +35,8 @@ def decode(message: MessageSchema, version: int, data: Bytes) -> Row:
     """Decode the message that fills `data` from the first byte to the last."""
     row, end = decode_prefix(message, version, data)
     if end != len(data):
-        raise CorruptionError(f"{len(data) - end} bytes follow {message.name} version {version}", position=end)
+        left = f"{len(data) - end} bytes are left after {message.name} version {version}"
+        raise CorruptionError(f"{left}, expected none", position=end)
     return row
 
 

@@ -140,7 +140,7 @@ def _string_writer(path: str, length_of: LengthWriter) -> Writer:
         try:
             encoded = value.encode()
         except UnicodeEncodeError as error:
-            raise EncodingError(f"{path} cannot be UTF-8: {error.reason}") from None
+            raise EncodingError(f"{path} cannot be encoded as UTF-8: {error.reason}") from None
         if len(encoded) > MAX_STRING_BYTES:
             raise EncodingError(f"{path} has {len(encoded)} bytes, but a string may have at most {MAX_STRING_BYTES}")
         out.append(length_of(len(encoded)))

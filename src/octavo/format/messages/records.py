@@ -152,7 +152,8 @@ def decode_metadata(types: Mapping[int, MetadataType], data: Bytes) -> MetadataR
     kind = types[type_id]
     row, end = decode_prefix(kind.message, version, data, start)
     if end != len(data):
-        raise CorruptionError(f"{len(data) - end} bytes follow {kind.name} version {version}", position=end)
+        left = f"{len(data) - end} bytes are left after {kind.name} version {version}"
+        raise CorruptionError(f"{left}, expected none", position=end)
     return MetadataRecord(kind, version, row)
 
 

@@ -14,8 +14,11 @@ def decode_object(data: bytes, version: int) -> dict[str, Any]:
         content = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise CorruptionError(f"expected a JSON object, found something that is not JSON: {error}") from None
-    if not isinstance(content, dict) or content.get("version") != version:
-        raise CorruptionError(f"expected a JSON object of version {version}")
+    if not isinstance(content, dict):
+        raise CorruptionError(f"expected a JSON object, found {type(content).__name__}")
+    if (found := content.get("version")) != version:
+        given = f"version {found}" if isinstance(found, int) else "no version number"
+        raise CorruptionError(f"expected a JSON object of version {version}, found {given}")
     return content
 
 

@@ -204,7 +204,8 @@ class LogRoot:
         """The folders of the logs to open."""
         found, lost = self.folders, self._lost_links()
         for folder in lost:
-            _log.warning("%s is not opened: it is a link to a folder that does not exist", self.path / folder.name)
+            problem = "it is a link to a folder that does not exist; mount its disk, or correct the link"
+            _log.warning("%s is not opened: %s", self.path / folder.name, problem)
             self.leave_unread(folder)
         current = [folder for folder in (*found, *lost) if folder.state is FolderState.CURRENT]
         self.partitions.update(folder.topic_partition for folder in current)

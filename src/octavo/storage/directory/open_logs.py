@@ -145,7 +145,7 @@ class OpenLogs:
         if preferred in usable:
             return preferred
         if not usable:
-            raise KafkaStorageError("all log directories are offline")
+            raise KafkaStorageError(f"all log directories are offline: {topic_partition} cannot be created")
         free = [root for root in usable if not root.is_cordoned]
         return min(free, key=lambda root: len(root.partitions)) if free else usable[0]
 

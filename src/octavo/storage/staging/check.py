@@ -7,6 +7,7 @@ from pathlib import Path
 
 from octavo.config import LogConfig
 from octavo.errors import InvalidBatchError, InvalidTimestampError, RecordTooLargeError, StagedFileLostError
+from octavo.format.compression import CODECS, Codec
 from octavo.format.record import TimestampType
 from octavo.storage.log.validation_settings import ValidationSettings
 from octavo.storage.staging.bring_in import find
@@ -23,8 +24,9 @@ def check_batches(staged: StagedPart, config: LogConfig, now_ms: int) -> None:
     if facts.has_null_keys and settings.is_compacted:
         raise InvalidBatchError(f"{name}: records without a key, which a compacted topic does not accept")
     if settings.codec is not None and settings.codec != facts.codec:
-        expected = f"expected compression.type {config.compression_type}"
-        raise InvalidBatchError(f"{name}: batches staged with codec {facts.codec}, {expected}")
+        expected = f"expected the topic's compression.type, {config.compression_type}"
+        found = f"batches staged with codec {CODECS[Codec(facts.codec)].name}"
+        raise InvalidBatchError(f"{name}: {found}, {expected}; write them again if it was changed meanwhile")
     first, last = now_ms - settings.timestamp_before_max_ms, now_ms + settings.timestamp_after_max_ms
     keeps_time = settings.timestamp_type is TimestampType.CREATE_TIME
     if keeps_time and not first <= facts.min_timestamp <= facts.max_timestamp <= last:

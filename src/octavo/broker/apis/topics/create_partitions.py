@@ -48,4 +48,5 @@ def _check_assignments(assignments: list[Row] | None, wanted: int, node_id: int)
         problem += "were specified."
         raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
     if any(row["brokerIds"] != [node_id] for row in assignments):
-        raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The only broker is {node_id}.")
+        problem = f"Each partition must be assigned to broker {node_id} alone: it is the only broker."
+        raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)

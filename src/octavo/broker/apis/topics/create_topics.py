@@ -79,7 +79,8 @@ def _partitions(row: Row, context: Context) -> int:
             problem = "A manual partition assignment was specified, but numPartitions was not set to -1."
             raise RequestError(ErrorCode.INVALID_REQUEST, problem)
         if any(assignment["brokerIds"] != [context.node_id] for assignment in assignments):
-            raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The only broker is {context.node_id}.")
+            problem = f"Each partition must be assigned to broker {context.node_id} alone: it is the only broker."
+            raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
         if sorted(assignment["partitionIndex"] for assignment in assignments) != list(range(len(assignments))):
             problem = "partitions should be a consecutive 0-based integer sequence."
             raise RequestError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
