@@ -19,7 +19,7 @@ class SingleBatch(NamedTuple):
 
 
 def batch_at(log: DumpedLog, position: int, end: int) -> SingleBatch | None:
-    """The batch that begins at a position; None if no whole batch ends before `end`."""
+    """The batch that begins at a position; None if it reaches beyond `end`."""
     if position >= end - layout.HEADER_UP_TO_MAGIC:
         return None
     header = log.read_at(position, layout.BATCH_OVERHEAD)
@@ -41,6 +41,6 @@ def batch_at(log: DumpedLog, position: int, end: int) -> SingleBatch | None:
 def too_small(log: DumpedLog, position: int) -> CorruptRecordError:
     """The error for an impossible size."""
     size = int.from_bytes(log.read_at(position + layout.SIZE_POSITION, 4), signed=True)
-    found = "zeros, as in a preallocated file" if size == 0 else f"a batch of {size} bytes after its size"
-    sentence = f"{found}, expected at least {layout.MIN_MESSAGE_SIZE} bytes"
+    found = f"a batch of length {size}" + (", as in the zeros of a preallocated file" if size == 0 else "")
+    sentence = f"{found}, expected at least {layout.MIN_MESSAGE_SIZE}"
     return CorruptRecordError(sentence, position=position, path=log.path)
