@@ -12,7 +12,7 @@ Each class is decided here from the formats alone, without the code of `verify`,
 | plausible epoch | a leader epoch entry, still ascending, that no batch contradicts |
 | room between offsets | a batch's base offset is outside its CRC: it moved into a gap, or past the end of the log |
 | epoch without a witness | a batch's leader epoch is outside its CRC; leader-epoch-checkpoint has none for its offset |
-| another sound entry | an index entry that now names another batch or record, as some version of Kafka could have |
+| another sound entry | an index entry that names another batch or record; some version of Kafka could have written it |
 | aborted before compaction | a transaction index entry whose batches compaction has removed |
 | begun before the segment | a transaction index entry, where no snapshot says what was open when the segment began |
 """
@@ -43,7 +43,7 @@ _UNFLUSHED = (REPLICATION_OFFSET_CHECKPOINT, CLEANER_OFFSET_CHECKPOINT)
 
 
 def reason(flip: Flip) -> str | None:
-    """The class of an undetected flip; None if it must be detected. The byte is still flipped."""
+    """The class of an undetected flip; None if it should have been detected. The byte must still be flipped."""
     name, folder = flip.path.name, flip.path.parent
     if ".deleted" in name or folder.name.endswith("-delete"):
         return "on its way out"
@@ -123,7 +123,7 @@ def _epochs(flip: Flip) -> str | None:
 
 
 def _log(flip: Flip) -> str | None:
-    """Only the base offset of a batch or message, and the leader epoch of a batch, are outside the CRC."""
+    """Of the fields outside the CRC, only the base offset and, in a v2 batch, the leader epoch may change unnoticed."""
     table = _log_of(flip.path).table
     slot = int(np.searchsorted(table["position"], flip.position, "right")) - 1
     if slot < 0:

@@ -46,7 +46,7 @@ class Inode:
 
 
 class FaultFileSystem:
-    """Counts operations that change something; raises `Crash` at number `stop_at`, half way through a write.
+    """Counts operations that change something; raises `Crash` at number `stop_at`, which leaves a write half done.
 
     Every operation under a folder in `broken` fails, as on a dead disk.
     """
@@ -94,7 +94,7 @@ class FaultFileSystem:
         return kept
 
     def step(self) -> bool:
-        """Count an operation; returns whether the crash comes in it, as in all later ones of other threads."""
+        """Count an operation; returns whether it crashes. After the first crash all do: other threads may still run."""
         self.operations += 1
         return self.stop_at is not None and self.operations >= self.stop_at
 
@@ -259,7 +259,8 @@ class FaultFile:
         self._inode.synced = bytes(self._inode.content)
 
     def let_go(self, length: int) -> None:
-        assert self._inode.synced[:length] == self._inode.content[:length], f"{self._path}: closed before it is synced"
+        is_synced = self._inode.synced[:length] == self._inode.content[:length]
+        assert is_synced, f"{self._path}: dropped from the cache before it is synced"
 
     def skip_hole(self, position: int) -> int:
         return position
@@ -304,7 +305,7 @@ class FaultMapping:
 
 
 def _move(entries: dict[Path, Inode], old: Path, new: Path) -> None:
-    """Give everything in a folder the folder's new name."""
+    """Move everything in a folder to the folder's new path."""
     for path in [path for path in entries if old in path.parents]:
         entries[new / path.relative_to(old)] = entries.pop(path)
 
@@ -314,8 +315,8 @@ def _surviving(inode: Inode, loss: Loss, chance: random.Random) -> bytes:
         return bytes(inode.content)
     if loss is Loss.POWER:
         return inode.synced
-    # The length may be the old or the new one. A page may have been written or not; if not, it has zeros or its earlier
-    # content. Either pages were written in order, and the last is torn, or in any order.
+    # The length may be the old one, the new one or any in between. A page may have been written or not; if not, it has
+    # zeros or its earlier content. Either pages were written in order, and the last is torn, or in any order.
     content, synced = bytes(inode.content), inode.synced
     length = chance.choice([len(content), len(synced), chance.randint(0, max(len(content), len(synced)))])
     length = max(length, min(len(content), len(synced)))

@@ -1,4 +1,4 @@
-"""quorum-state of version 0 and 1."""
+"""quorum-state of versions 0 and 1."""
 
 from __future__ import annotations
 

@@ -65,7 +65,8 @@ def index_batches(table, int64_t position, int64_t interval_bytes, counters, int
     """Make the entries of both indexes for consecutive batches from `position` on.
 
     `counters` (six int64, see `layout.INDEX_COUNTERS`) are updated. Entries beyond the room (a number of entries) are
-    left out, and so are those whose offset (in a time index, timestamp) is not above the last entry's.
+    left out, and so are those whose offset (in a time index, timestamp) is not above the last entry's, and those whose
+    relative offset or position does not fit into an entry.
     """
     cdef Py_buffer views[2]
     cdef const Batch *batches

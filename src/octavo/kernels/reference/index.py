@@ -27,7 +27,8 @@ def index_batches(
     """Make the entries of both indexes for consecutive batches from `position` on.
 
     `counters` (six int64, see `layout.INDEX_COUNTERS`) are updated. Entries beyond the room (a number of entries) are
-    left out, and so are those whose offset (in a time index, timestamp) is not above the last entry's.
+    left out, and so are those whose offset (in a time index, timestamp) is not above the last entry's, and those whose
+    relative offset or position does not fit into an entry.
     """
     state = memoryview(counters).cast("B").cast("q")
     if len(state) != len(INDEX_COUNTERS):

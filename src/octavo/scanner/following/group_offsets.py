@@ -13,7 +13,10 @@ _OFFSET_COMMITS = {0, CONSUMER_OFFSETS_TYPES[1].id}  # the old and the current r
 
 
 def committed_offsets(records: Iterable[ConsumerRecord], group: str) -> dict[TopicPartition, int]:
-    """The group's next offset in each partition. Records that cannot be decoded are skipped, as in Kafka."""
+    """The group's next offset in each partition.
+
+    Records that cannot be decoded are skipped. Kafka skips only those of an unknown type, and fails at the others.
+    """
     offsets: dict[TopicPartition, int] = {}
     for record in records:
         try:

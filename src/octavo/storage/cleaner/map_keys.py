@@ -78,8 +78,8 @@ def group_segments(
     segments: Sequence[SourceSegment], config: LogConfig, first_uncleanable_offset: int
 ) -> list[list[SourceSegment]]:
     """Form groups: a segment joins the group before it if their log files together have at most segment.bytes, their
-    indexes of each kind at most segment.index.bytes, and its last offset fits 32 bits relative to the group's base
-    offset.
+    indexes of each kind at most segment.index.bytes, and its last offset, relative to the group's base offset, fits
+    into an index entry.
     """
     ends = [segment.base_offset for segment in segments[1:]] + [first_uncleanable_offset]
     groups: list[list[SourceSegment]] = []

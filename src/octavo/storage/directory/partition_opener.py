@@ -56,8 +56,8 @@ class PartitionOpener:
     def load_all(self, *, skip_unreadable: bool = False) -> None:
         """Open every selected partition of the directories.
 
-        With `skip_unreadable`, a partition that cannot be loaded is left untouched. Otherwise nothing is opened, and a
-        directory that was stopped cleanly still counts as such.
+        With `skip_unreadable`, a partition that cannot be loaded is left untouched. Without it, its error is raised and
+        nothing is opened; a directory that was stopped cleanly still counts as such.
         """
         loading = self._begin_loading()
         unreadable: list[OctavoError] = []

@@ -12,7 +12,7 @@ from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
-_NOT_FOUND_FROM_VERSION = 6  # earlier versions show a missing group as a dead one
+_NOT_FOUND_FROM_VERSION = 6  # earlier versions show a missing group as dead, without an error
 
 
 def handle(request: Request, context: Context) -> Answer:

@@ -1,4 +1,4 @@
-"""Requests that commit or delete offsets: which of their partitions exist, and the answer with the error of each."""
+"""Requests that commit or delete offsets: which partitions can be used, and the answer with the error of each."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def _partition(topic: Topic, row: Row) -> NamedPartition:
 
 
 def usable(topics: Iterable[NamedTopic]) -> dict[TopicPartition, Row]:
-    """The rows of the partitions that exist."""
+    """The rows of the partitions that exist and that the client may read."""
     return {one.place: one.row for topic in topics for one in topic.partitions if one.place is not None}
 
 
 def answered(topics: Iterable[NamedTopic], key: str, errors: Mapping[TopicPartition, int]) -> list[Row]:
-    """A response's topics, with the error of each partition; as in Kafka, what does not exist comes first."""
+    """A response's topics, with the error of each partition; as in Kafka, what cannot be used comes first."""
     return [
         {
             key: topic.row[key],
@@ -80,15 +80,15 @@ def answered(topics: Iterable[NamedTopic], key: str, errors: Mapping[TopicPartit
                     "partitionIndex": one.row["partitionIndex"],
                     "errorCode": one.error if one.place is None else errors.get(one.place, 0),
                 }
-                for one in sorted(topic.partitions, key=_exists)
+                for one in sorted(topic.partitions, key=_is_usable)
             ],
         }
-        for topic in sorted(topics, key=lambda topic: all(map(_exists, topic.partitions)))
+        for topic in sorted(topics, key=lambda topic: all(map(_is_usable, topic.partitions)))
     ]
 
 
 def refused(request: Request, key: str, code: int) -> Row:
-    """The answer to a commit of which nothing is done."""
+    """The answer to a commit that is refused as a whole."""
     return {
         "topics": [
             {
@@ -103,7 +103,7 @@ def refused(request: Request, key: str, code: int) -> Row:
 
 
 def committed(request: Request, context: Context, key: str, commit: Commit) -> Row:
-    """Commit the offsets of the partitions that exist; returns the answer."""
+    """Commit the offsets of the partitions that can be used; returns the answer."""
     topics = named_topics(request, context, by_id=key == "topicId")
     wanted = usable(topics)
     offsets = {
@@ -119,5 +119,5 @@ def committed(request: Request, context: Context, key: str, commit: Commit) -> R
     return {"topics": answered(topics, key, errors)}
 
 
-def _exists(partition: NamedPartition) -> bool:
+def _is_usable(partition: NamedPartition) -> bool:
     return partition.place is not None

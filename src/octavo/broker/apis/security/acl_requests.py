@@ -17,7 +17,8 @@ def check_enabled(context: Context) -> None:
 
 
 def refusal(request: Request, context: Context) -> Row | None:
-    """The error to return for each ACL in the request if the client may not change ACLs; None if it may."""
+    """The error to return for each ACL or filter in the request if the client may not change ACLs, or nothing enforces
+    them; None otherwise."""
     try:
         context.check_cluster(request.client, Operation.ALTER)
         check_enabled(context)

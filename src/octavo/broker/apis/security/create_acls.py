@@ -1,4 +1,4 @@
-"""CreateAcls: adds bindings, each on its own."""
+"""CreateAcls: adds bindings; an invalid one does not stop the others."""
 
 from __future__ import annotations
 
