@@ -76,7 +76,7 @@ class GroupPartition:
         try:
             decoded = decode_consumer_offsets_record(record.key, record.value)
         except CorruptionError:
-            return  # an unknown kind of record, which Kafka skips too
+            return  # a kind of record that is unknown here; Kafka skips those, and fails at damaged ones
         kind, key = decoded.key
         value = None if decoded.value is None else decoded.value.data
         if kind.id in OFFSET_RECORDS:
