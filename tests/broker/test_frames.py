@@ -78,7 +78,7 @@ def test_a_request_that_is_too_large_is_logged_with_the_limit(broker: Broker, ca
         lost.socket.sendall(b"GET / HTTP/1.1\r\n")
         assert lost.receive() is None
     assert [record.getMessage() for record in caplog.records] == [
-        "127.0.0.1: closed: a request of 1195725856 bytes; socket.request.max.bytes allows 104857600"
+        "127.0.0.1: closed: a request of 1195725856 bytes, expected at most socket.request.max.bytes, 104857600"
     ]
 
 

@@ -263,7 +263,7 @@ def test_before_a_login_only_the_login_is_answered(secured: Broker, caplog: pyte
     with caplog.at_level(logging.DEBUG, "octavo.broker"), RawClient(address) as client:  # a frame that no login needs
         client.socket.sendall((1 << 20).to_bytes(4) + bytes(1000))
         assert client.receive() is None
-    assert "a request of 1048576 bytes; sasl.server.max.receive.size allows 524288" in caplog.text
+    assert "a request of 1048576 bytes, expected at most sasl.server.max.receive.size, 524288" in caplog.text
     with RawClient(address) as client:
         answer = client.ask(SASL_HANDSHAKE, 1, {"mechanism": "GSSAPI"})
         assert answer is not None
@@ -363,7 +363,7 @@ def test_a_listener_may_have_any_name_and_configs_of_its_own() -> None:
 
 @pytest.mark.parametrize("key", ["ssl.keystore.location", "ssl.truststore.location"])
 def test_a_certificate_that_cannot_be_used_is_named(tmp_path: Path, configs: dict[str, str], key: str) -> None:
-    with pytest.raises(ConfigError, match="listener SSL"):
+    with pytest.raises(ConfigError, match=r"listener SSL: .*missing\.pem: No such file"):
         Broker(tmp_path / "logs", listen="SSL://127.0.0.1:0", configs={**configs, key: str(tmp_path / "missing.pem")})
     with pytest.raises(ConfigError, match=r"listener SSL: a .*store of type JKS .*PEM"):
         kind = key.replace("location", "type")

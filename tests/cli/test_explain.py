@@ -215,7 +215,7 @@ def test_an_offset_before_the_segment_is_said_to_be_so(tmp_path: Path) -> None:
     later = build_batch([Record(offset, 1, b"k", b"v") for offset in (20, 21)])
     name = f"{15:020}.log"
     run = explain(tmp_path, later, "--offset", "2", name=name)
-    assert run == Run(1, "", f"octavo: {name}: the segment begins with offset 15, so it cannot hold 2\n")
+    assert run == Run(1, "", f"octavo: {name}: the segment begins with offset 15, so it cannot hold offset 2\n")
     assert explain(tmp_path, later, "--offset", "17", name=name).exit == 0  # compaction removed what was there
 
 

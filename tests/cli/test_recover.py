@@ -35,7 +35,7 @@ CHECKPOINTS = (
     REPLICATION_OFFSET_CHECKPOINT,
     CLEANER_OFFSET_CHECKPOINT,
 )
-MARKED = "29 files marked .deleted removed\n"
+MARKED = "29 files marked .deleted were removed\n"
 METADATA = "__cluster_metadata-0"  # the broker's own, to which it continues writing when it starts
 RESTARTED_EPOCH = 2
 ARCHIVED_MS = 1_794_780_000_000

@@ -147,8 +147,8 @@ def test_one_disk_of_several_gets_no_more_partitions(tmp_path: Path) -> None:
     ("words", "code", "sentence"),
     [
         (["--topic", "order", "--partitions", "4"], 1, "there is no topic 'order' (did you mean orders?)"),
-        (["--topic", "orders", "--partitions", "2"], 1, "topic orders: the new total must be larger than 2"),
-        (["--topic", "orders", "--partitions", "1", "--config", "retention.ms=7"], 1, "the new total must be larger"),
+        (["--topic", "orders", "--partitions", "2"], 1, "topic orders: the new total of partitions must be larger"),
+        (["--topic", "orders", "--partitions", "1", "--config", "retention.ms=7"], 1, "the new total of partitions"),
         (["--topic", "orders", "--partitions", "3", "--config", "retention.ms=-7"], 2, "retention.ms"),
         (["--topic", "orders", "--delete-config", "retention"], 2, "did you mean retention.ms"),
         (["--topic", "orders"], 2, "nothing to change"),

@@ -108,8 +108,8 @@ def test_rows_without_offset_and_timestamp_count_from_zero_and_have_none() -> No
     ("columns", "problem"),
     [
         ({"valeu": [b"x"]}, "column 'valeu' is not a column of records"),
-        ({"offset": pa.array([None], pa.int64())}, "1 nulls in a column of offsets or timestamps"),
-        ({"headers": [[{"key": None, "value": b""}]]}, "1 headers without a key"),
+        ({"offset": pa.array([None], pa.int64())}, "1 null in column 'offset'"),
+        ({"headers": [[{"key": None, "value": b""}]]}, "1 header without a key"),
     ],
 )
 def test_what_a_record_cannot_be_is_refused(columns: dict[str, object], problem: str) -> None:

@@ -45,7 +45,7 @@ def test_the_later_of_two_lines_counts() -> None:
         (b"0\nx\n", "expected a whole number, found 'x'", 2),
         (b"0\n2147483648\n", "expected a number that fits in 32 bits", 2),
         (b"0\n-1\n", "announces -1 entries, but 0 follow", 2),
-        (b"0\n1\n", "announces 1 entries, but 0 follow", 2),
+        (b"0\n1\n", "announces 1 entry, but 0 follow", 2),
         (b"0\n2147483647\na 0 5\n", "announces 2147483647 entries, but 1 follow", 2),
         (b"0\n0\na 0 5\n", "announces 0 entries, but 1 follow", 2),
         (b"0\n1\na 0 5\n\n", "expected a line of topic, partition and offset, found ''", 10),

@@ -123,7 +123,7 @@ def check_damaged(random: Random, message: MessageSchema, version: int, encoded:
         with pytest.raises(CorruptionError) as caught:
             decode(message, version, encoded[:size])
         assert caught.value.position is not None and 0 <= caught.value.position <= size
-    with pytest.raises(CorruptionError, match="1 bytes are left after"):
+    with pytest.raises(CorruptionError, match="1 byte is left after"):
         decode(message, version, encoded + b"\x00")
     for _ in range(40 if encoded else 0):
         damaged = bytearray(encoded)

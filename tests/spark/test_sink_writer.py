@@ -267,6 +267,6 @@ def test_records_that_txn_app_id_skips_are_reported(tmp_path: Path, caplog: pyte
         writer.commit([writer.write(iter([rows(key=[b"k"], value=[folder.encode()])]))], 0)
     assert [record["value"] for record in records(tmp_path / "logs")] == [b"first"]
     assert [record.getMessage() for record in caplog.records] == [
-        "txnAppId copy has committed batch 0 before: 1 records are skipped. A new checkpoint numbers batches from"
+        "txnAppId copy has committed batch 0 before: 1 record is skipped. A new checkpoint numbers batches from"
         " 0 again, and needs another txnAppId"
     ]

@@ -263,7 +263,7 @@ def test_what_could_not_be_deleted_is_shown_and_deleted_again(tmp_path: Path, fi
 
 def test_a_task_does_not_stage_for_a_topic_that_is_half_made(tmp_path: Path, files: WatchedFileSystem) -> None:
     kill_at(files, "t-2", lambda logs: logs.create_topic("t", 4), tmp_path)
-    with pytest.raises(UnknownTopicOrPartitionError, match="has only the partitions 0, 1 here"):
+    with pytest.raises(UnknownTopicOrPartitionError, match="expected partitions 0 to 3 here, found only 0, 1"):
         Destinations(files, [tmp_path], NewTopics(configs={})).of("t")
 
 

@@ -152,7 +152,7 @@ def test_only_the_named_client_is_hit(kafka: Kafka) -> None:
     assert fault.hits == 1
     kafka.faults.clear()
     assert fault.is_over
-    with pytest.raises(TimeoutError, match="has hit 1 requests and is over, expected 2"):
+    with pytest.raises(TimeoutError, match="has hit 1 of 2 expected requests and is over"):
         fault.wait(2, timeout=3600)
     with RawClient(address(kafka), client_id="victim") as victim:
         assert victim.ask(apis.API_VERSIONS, 0, {}) is not None
@@ -197,7 +197,7 @@ def test_wrong_names_are_refused_with_a_hint(kafka: Kafka) -> None:
         kafka.faults.fail("Produce", "NOT_LEADER_OR_FOLOWER")
     with pytest.raises(ValueError, match="no error with the code 4711"):
         kafka.faults.fail("Produce", 4711)
-    with pytest.raises(TimeoutError, match="has hit 0 requests"):
+    with pytest.raises(TimeoutError, match="has hit 0 of 1 expected requests"):
         kafka.faults.drop("Produce").wait(timeout=0)
 
 

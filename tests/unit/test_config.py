@@ -243,7 +243,7 @@ class TestRefusals:
             ({"log.dirs": ""}, "log.dirs is '', expected at least one element, none empty"),
             (
                 {"log.cleaner.threads": "2", "log.cleaner.dedupe.buffer.size": "2097152"},
-                "log.cleaner.dedupe.buffer.size is 2097152 for 2 log.cleaner.threads, expected more than 1048576 for",
+                "log.cleaner.dedupe.buffer.size is 2097152 with log.cleaner.threads=2, expected more than 1048576",
             ),
         ],
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
@@ -198,5 +199,6 @@ def many(number: int, one: str, several: str | None = None) -> str:
 def say_notes(notes: Iterable[Note]) -> None:
     """Print a reader's notes on stderr, with the command that shows a damaged batch."""
     for note in notes:
-        shows = "" if note.position is None else f" (octavo explain --position {note.position} {note.path})"
+        shown = shlex.quote(note.path)
+        shows = "" if note.position is None else f" (octavo explain --position {note.position} {shown})"
         echo(f"octavo: {note}{shows}", err=True)

@@ -48,8 +48,8 @@ class BrokerConfig(BrokerTable):
     def __post_init__(self) -> None:
         if self.log_cleaner_dedupe_buffer_size // self.log_cleaner_threads <= _LEAST_DEDUPE_BYTES:
             raise ConfigError(
-                f"log.cleaner.dedupe.buffer.size is {self.log_cleaner_dedupe_buffer_size} for "
-                f"{self.log_cleaner_threads} log.cleaner.threads, expected more than {_LEAST_DEDUPE_BYTES} for each"
+                f"log.cleaner.dedupe.buffer.size is {self.log_cleaner_dedupe_buffer_size} with log.cleaner.threads="
+                f"{self.log_cleaner_threads}, expected more than {_LEAST_DEDUPE_BYTES} bytes for each thread"
             )
 
     @classmethod

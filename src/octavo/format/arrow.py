@@ -13,6 +13,7 @@ from octavo.errors import EncodingError
 from octavo.format.java.utf8 import decode_utf8
 from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.layout import NO_TIMESTAMP
+from octavo.system.shown import count
 
 HEADER = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
 _NO_HEADERS = pa.nulls(0, HEADER)  # pa.array would import pandas, which takes longer than everything else
@@ -106,16 +107,16 @@ def milliseconds(times: pa.Array) -> pa.Array:
 
 
 def _offsets(array: pa.Array) -> NDArray[np.int64]:
-    return _int64(cast_column("offset", array, pa.int64()))
+    return _int64("offset", cast_column("offset", array, pa.int64()))
 
 
 def _timestamps(array: pa.Array) -> NDArray[np.int64]:
-    return _int64(milliseconds(array))
+    return _int64("timestamp", milliseconds(array))
 
 
-def _int64(plain: pa.Array) -> NDArray[np.int64]:
+def _int64(name: str, plain: pa.Array) -> NDArray[np.int64]:
     if plain.null_count:
-        raise EncodingError(f"{plain.null_count} nulls in a column of offsets or timestamps, expected none")
+        raise EncodingError(f"{count(plain.null_count, 'null')} in column {name!r}, expected none")
     return np.frombuffer(plain.buffers()[1], np.int64)[plain.offset : plain.offset + len(plain)]
 
 
@@ -143,7 +144,7 @@ def _add_headers(columns: RecordColumns, headers: pa.Array) -> None:
     entries = headers.values
     keys = entries.field("key")
     if keys.null_count:
-        raise EncodingError(f"{keys.null_count} headers without a key, expected none")
+        raise EncodingError(f"{count(keys.null_count, 'header')} without a key, expected none")
     ends = headers.offsets.cast(pa.int32())
     columns.header_offsets = np.frombuffer(ends.buffers()[1], np.int32)[ends.offset : ends.offset + len(headers) + 1]
     columns.header_key = _column("headers.key", keys)

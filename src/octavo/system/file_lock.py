@@ -45,7 +45,7 @@ class LocalLock:
             raise
         if not self._is_in_place():
             os.close(self._descriptor)
-            raise BlockingIOError(errno.EAGAIN, f"another process has just released {path.name}; try again")
+            raise BlockingIOError(errno.ESTALE, f"another process has just released {path.name}; try again")
         _locked.add(self._folder)
 
     def release(self) -> None:

@@ -330,7 +330,7 @@ class LocalFileSystem:
         descriptor = open_owned(path, os.O_RDONLY, follow=True)
         with open(descriptor, "rb") as file:  # noqa: PTH123 (not a path)
             if (size := os.fstat(file.fileno()).st_size) > MOST_BYTES:
-                raise CorruptionError(f"{size} bytes are too many for a file of this kind", path=str(path))
+                raise CorruptionError(f"a file of {size} bytes, expected at most {MOST_BYTES}", path=str(path))
             return file.read()
 
     def rename(self, path: Path, target: Path) -> None:

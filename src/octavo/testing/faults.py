@@ -38,7 +38,7 @@ class RequestFault:
         self._changed.wait(lambda: self.is_over or self.hits >= hits, timeout)
         if self.hits < hits:
             when = "and is over" if self.is_over else f"after {timeout} s"
-            raise TimeoutError(f"{self.action} has hit {self.hits} requests {when}, expected {hits}")
+            raise TimeoutError(f"{self.action} has hit {self.hits} of {hits} expected requests {when}")
 
     def end(self) -> None:
         """Hit nothing more."""

@@ -178,7 +178,7 @@ def test_broken_tag_sections(encoded: str, problem: str, position: int) -> None:
         (NO, "a []string", "7fffffff00", "M.a with 2147483647 elements needs 2147483647 bytes, 1 are left", 4),
         (YES, "a []S\n    x int8", "feffffff0f00", "M.a with 4294967293 elements", 5),
         (NO, "a []S\n    x int8\n    y string", "0000000105", "the length of M.a.y needs 2 bytes, 0 are left", 5),
-        (NO, "a int8", "0100", "1 bytes are left after M version 0, expected none", 1),
+        (NO, "a int8", "0100", "1 byte is left after M version 0, expected none", 1),
     ],
 )
 def test_broken_values(flexible: str, fields: str, encoded: str, problem: str, position: int) -> None:

@@ -79,7 +79,7 @@ def test_a_transactions_tagged_values_have_no_place_in_version_0() -> None:
         ("010c", "the record version: the data ends", 2),
         ("010c01", "FeatureLevelRecord has no version 1; known: 0", 3),
         ("010c000261", "FeatureLevelRecord.featureLevel needs 2 bytes, 0 are left", 5),
-        ("01140000ff", "1 bytes are left after NO_OP_RECORD version 0, expected none", 4),
+        ("01140000ff", "1 byte is left after NO_OP_RECORD version 0, expected none", 4),
     ],
 )
 def test_broken_metadata_records(encoded: str, problem: str, position: int) -> None:

@@ -95,7 +95,8 @@ class Inbox:
             return 0
         length = int(_LENGTH.unpack_from(self._view, self._start)[0])
         if not 0 <= length <= self.limit.max_bytes:
-            raise CorruptionError(f"a request of {length} bytes; {self.limit.config} allows {self.limit.max_bytes}")
+            expected = "0 or more" if length < 0 else f"at most {self.limit.config}, {self.limit.max_bytes}"
+            raise CorruptionError(f"a request of {length} bytes, expected {expected}")
         return _LENGTH.size + length
 
     def next_frame(self) -> memoryview | None:

@@ -86,7 +86,8 @@ def listeners_of(
     made = []
     for name, address in map(parse_listener, given if given is not None else config.listeners):
         if name.upper() not in protocols:
-            raise ConfigError(f"listener {name} is not in listener.security.protocol.map")
+            known = ", ".join(protocols)
+            raise ConfigError(f"listener {name} is not in listener.security.protocol.map, which has {known}")
         own = _own_configs(name, properties)
         configured = BrokerConfig.of({**properties, **own}) if own else config
         found = Listener(
@@ -104,7 +105,7 @@ def parse_listener(text: str) -> tuple[str, Endpoint]:
     """Parse `[NAME://]host:port` or `[NAME://][ipv6]:port`; port 0 means any free port, no host means every address."""
     found = _ADDRESS.fullmatch(text.strip())
     if found is None or int(found["port"]) > 65535:
-        raise ValueError(f"address {text!r} is not [PROTOCOL://]host:port")
+        raise ValueError(f"address {text!r} is not [PROTOCOL://]host:port with a port of at most 65535")
     host = found["host"].removeprefix("[").removesuffix("]") or "0.0.0.0"
     return found["name"] or Protocol.PLAINTEXT.name, Endpoint(host, int(found["port"]))
 

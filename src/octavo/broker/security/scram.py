@@ -106,7 +106,7 @@ class ScramExchange:
         try:
             proof, header = base64.b64decode(encoded, validate=True), base64.b64decode(binding, validate=True)
         except binascii.Error:
-            raise ScramError("the proof is not base64") from None
+            raise ScramError("the proof or the channel binding is not base64") from None
         if nonce != self._nonce or not header.startswith(b"n,"):
             raise ScramError("the nonce or the channel binding differs from that of the first message")
         signed = b",".join((self._bare, self._first, without_proof))

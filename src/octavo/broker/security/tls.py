@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ssl
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,8 @@ def server_context(listener: Listener) -> ssl.SSLContext:
             context.load_verify_locations(cadata=config.ssl_truststore_certificates)
         elif config.ssl_truststore_location is not None:
             _check_pem(config.ssl_truststore_type, "truststore")
-            context.load_verify_locations(config.ssl_truststore_location)
+            with _naming(config.ssl_truststore_location):
+                context.load_verify_locations(config.ssl_truststore_location)
         elif context.verify_mode is not ssl.CERT_NONE:
             context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
     except (OSError, ConfigError) as error:
@@ -51,9 +54,19 @@ def _load_key(context: ssl.SSLContext, config: BrokerTable) -> None:
             context.load_cert_chain(path, password=password)
     elif config.ssl_keystore_location is not None:
         _check_pem(config.ssl_keystore_type, "keystore")
-        context.load_cert_chain(config.ssl_keystore_location, password=password)
+        with _naming(config.ssl_keystore_location):
+            context.load_cert_chain(config.ssl_keystore_location, password=password)
     else:
         raise ConfigError("a TLS listener needs ssl.keystore.location, a PEM file with the key and its certificates")
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Name the file in an error of `ssl`, which does not."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}") from None
 
 
 def _check_pem(kind: str, store: str) -> None:

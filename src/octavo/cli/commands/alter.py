@@ -80,7 +80,7 @@ def command(
 
 def _check_total(total: int, topic: str, known: list[int]) -> None:
     if total <= len(known):
-        raise InvalidPartitionsError(f"topic {topic}: the new total must be larger than {len(known)}")
+        raise InvalidPartitionsError(f"topic {topic}: the new total of partitions must be larger than {len(known)}")
 
 
 def _values(names: Iterable[str], config: LogConfig) -> dict[str, str]:

@@ -89,5 +89,6 @@ def _read(path: Path) -> dict[TopicPartition, int]:
 def _name(row: object, path: Path) -> TopicPartition:
     expected = {"topic": str, "partition": int, "offset": int}
     if not isinstance(row, Mapping) or any(type(row.get(name)) is not kind for name, kind in expected.items()):
-        raise OctavoError(f"{path}: expected topic, partition and offset (numbers), found {json.dumps(row)}")
+        fields = '"topic" (text), "partition" and "offset" (whole numbers)'
+        raise OctavoError(f"{path}: expected {fields}, found {json.dumps(row)}")
     return TopicPartition(row["topic"], row["partition"])

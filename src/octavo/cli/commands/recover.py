@@ -65,7 +65,8 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
                 removed = "would be removed" if dry_run else "removed"
                 echo(f"{path}: {removed}: it was staged by a writer that died")
             if marked := _marked_deleted(found):
-                echo(f"{many(marked, 'file')} marked .deleted {'would be ' if dry_run else ''}removed")
+                verb = "would be" if dry_run else "was" if marked == 1 else "were"
+                echo(f"{many(marked, 'file')} marked .deleted {verb} removed")
             echo(_summary(found, losses, dry_run=dry_run))
             if dry_run:
                 _say_what_copy_keeps([root.path for root in logs.roots], losses)

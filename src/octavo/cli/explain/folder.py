@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from octavo.cli.options import echo, print_json
 from octavo.cli.table import TableColumn, print_table
 from octavo.errors import CorruptionError
@@ -78,7 +80,8 @@ def explain_folder(folder: Location, as_json: bool) -> int:
     partitions = [entry.name for entry, meaning in rows if entry.is_folder and meaning]
     partitions.sort(key=lambda name: name.startswith("__"))  # Kafka's own topics last
     if logs or partitions:
-        echo(f"octavo: next: octavo explain {folder}/{(logs or partitions)[0]}", err=True)
+        path = shlex.quote(f"{folder}/{(logs or partitions)[0]}")
+        echo(f"octavo: next: octavo explain {path}", err=True)
     return 0
 
 

@@ -55,7 +55,7 @@ def _at_offset(log: OpenLog, offset: int) -> Node:
     segment = SegmentFile.parse(log.name)
     if segment is not None and offset < segment.base_offset:
         raise OctavoError(
-            f"{log.path}: the segment begins with offset {segment.base_offset}, so it cannot hold {offset}"
+            f"{log.path}: the segment begins with offset {segment.base_offset}, so it cannot hold offset {offset}"
         )
     found = batch_with_offset(log, offset)
     if isinstance(found, FileTail):

@@ -23,7 +23,7 @@ class OpenLog(Closing):
         self.size = self._file.size()
         if self.size > MAX_FILE_BYTES:
             self.close()
-            raise CorruptionError(f"a segment of {self.size} bytes, at most {MAX_FILE_BYTES} are allowed")
+            raise CorruptionError(f"a segment of {self.size} bytes, expected at most {MAX_FILE_BYTES}")
 
     def close(self) -> None:
         self._file.close()

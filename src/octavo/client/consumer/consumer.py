@@ -326,7 +326,9 @@ class Consumer(Closing):
 
     def _warn_of_missing_topics(self) -> None:
         if self._named != self._warned and (missing := self._missing_topics()):
-            _log.warning("%s; its records are read once it is created", missing)
+            is_one = len(self._named - self._log_manager.topics.keys()) == 1
+            what, they_are = ("its", "it is") if is_one else ("their", "they are")
+            _log.warning("%s; %s records are read once %s created", missing, what, they_are)
         self._warned = self._named
 
     def _check_own(self) -> None:

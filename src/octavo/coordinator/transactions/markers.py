@@ -79,7 +79,8 @@ class Markers:
             if any(topic_partition in root.partitions for root in self._log_manager.roots):
                 raise UnknownTopicOrPartitionError(f"{topic_partition} is part of a transaction, but was not opened")
             if offline := [str(path) for path in self._log_manager.offline]:
-                raise KafkaStorageError(f"{topic_partition} may be in {', '.join(offline)}, which is offline")
+                where = f"a log directory that is offline: {', '.join(offline)}"
+                raise KafkaStorageError(f"{topic_partition} may be in {where}")
         return log
 
 

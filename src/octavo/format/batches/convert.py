@@ -173,7 +173,7 @@ def _check_produced(header: BatchHeader, magic: int, to_magic: int, *, is_only: 
         sentence = f"magic {header.magic} in a set that begins with magic {magic}"
         raise InvalidRecordError(sentence, position=header.position)
     if magic >= to_magic:
-        raise EncodingError(f"a set of magic {magic} cannot be converted up to {to_magic}")
+        raise EncodingError(f"a set of magic {magic} cannot be converted up to magic {to_magic}")
     if header.codec_id != Codec.NONE and not is_only:
         raise InvalidRecordError("a compressed message among others, expected it alone", position=header.position)
 

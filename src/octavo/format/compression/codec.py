@@ -61,4 +61,4 @@ def codec_named(name: str) -> Codec:
     for row in CODECS.values():
         if row.name == name:
             return row.codec
-    raise EncodingError(f"codec {name!r}, expected {', '.join(row.name for row in CODECS.values())}")
+    raise EncodingError(f"codec {name!r}, expected one of {', '.join(row.name for row in CODECS.values())}")

@@ -35,7 +35,8 @@ def decode(message: MessageSchema, version: int, data: Bytes) -> Row:
     """Decode the message that fills `data` from the first byte to the last."""
     row, end = decode_prefix(message, version, data)
     if end != len(data):
-        left = f"{len(data) - end} bytes are left after {message.name} version {version}"
+        are_left = "byte is left" if len(data) - end == 1 else "bytes are left"
+        left = f"{len(data) - end} {are_left} after {message.name} version {version}"
         raise CorruptionError(f"{left}, expected none", position=end)
     return row
 

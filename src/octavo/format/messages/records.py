@@ -152,7 +152,8 @@ def decode_metadata(types: Mapping[int, MetadataType], data: Bytes) -> MetadataR
     kind = types[type_id]
     row, end = decode_prefix(kind.message, version, data, start)
     if end != len(data):
-        left = f"{len(data) - end} bytes are left after {kind.name} version {version}"
+        are_left = "byte is left" if len(data) - end == 1 else "bytes are left"
+        left = f"{len(data) - end} {are_left} after {kind.name} version {version}"
         raise CorruptionError(f"{left}, expected none", position=end)
     return MetadataRecord(kind, version, row)
 

@@ -28,7 +28,8 @@ def decode(data: bytes, parse: Callable[[Line], Entry]) -> list[Entry]:
     entries = [parse(line) for line in content[2:]]
     if count != len(entries):
         raise CorruptionError(
-            f"checkpoint announces {count} entries, but {len(entries)} follow", position=content[1].position
+            f"checkpoint announces {count} {'entry' if count == 1 else 'entries'}, but {len(entries)} follow",
+            position=content[1].position,
         )
     return entries
 

@@ -64,7 +64,7 @@ def check_header(batch: BatchRow) -> None:
     if count <= 0:
         raise InvalidBatchError(f"{batch} has {count} records, expected 1 or more")
     if delta != count - 1:
-        raise InvalidBatchError(f"{batch}: record count {count} does not match last offset delta {delta} (count - 1)")
+        raise InvalidBatchError(f"{batch} has last offset delta {delta}, expected {count - 1} (its record count - 1)")
     if batch.is_control:
         raise InvalidBatchError(f"{batch} is a control batch, which no producer may write")
     if batch.producer_id > layout.NO_PRODUCER_ID and batch.base_sequence < 0:

@@ -68,7 +68,7 @@ def lock_directory(root: Path, filesystem: FileSystem | None = None) -> Lock:
     try:
         return (filesystem or LocalFileSystem()).lock(root / LOCK)
     except BlockingIOError as error:
-        hint = "" if error.errno == errno.EDEADLK else f". Stop it first, {_ONLY_READ}"
+        hint = f". Stop it first, {_ONLY_READ}" if error.errno == errno.EAGAIN else ""
         raise LogDirLockedError(f"{root}: in use: {error.strerror}{hint}") from None
     except PermissionError as error:
         raise LogDirError(f"{described(error)}, {_ONLY_READ}") from None

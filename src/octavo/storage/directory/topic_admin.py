@@ -92,7 +92,7 @@ class TopicAdmin:
             if isinstance(partitions, int):
                 self.check_complete(topic)  # partitions on an absent disk would be created twice
             if isinstance(partitions, int) and partitions <= len(known):
-                problem = f"the new total must be larger than {len(known)}, not {partitions}"
+                problem = f"the new total of partitions must be larger than {len(known)}, not {partitions}"
                 raise InvalidPartitionsError(f"topic {topic}: {problem}")
             topic_id = self._logs.log(known[0]).topic_id or random_uuid()
             wanted = [TopicPartition(topic, partition) for partition in _numbers(topic, partitions)]

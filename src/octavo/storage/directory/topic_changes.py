@@ -21,6 +21,7 @@ from octavo.storage.partition_log import PartitionLog
 from octavo.storage.segment.delete import remove_folder
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.storage.topics.topic_store import Change, PendingChange, StoredTopic, write_topics
+from octavo.system.shown import count
 
 _log = logging.getLogger(__name__)
 
@@ -156,7 +157,8 @@ class TopicChanges:
             finally:
                 self._logs.show(made)
             current = replace(stored, pending=None)
-            _log.warning("topic %s: its creation was interrupted; opening created %d partitions", topic, len(missing))
+            made_now = count(len(missing), "partition")
+            _log.warning("topic %s: its creation was interrupted; opening created %s", topic, made_now)
         self.store({topic: current})  # `current` may be another directory's version, completed long ago
 
     def _complete_deletion(self, topic: str, stored: StoredTopic, pending: PendingChange) -> None:
@@ -174,7 +176,8 @@ class TopicChanges:
             current = self._configs.stored.get(topic)
             self.store({topic: current if current and current.topic_id != stored.topic_id else None})
         if own:
-            _log.warning("topic %s: its deletion was interrupted; opening deleted %d partitions", topic, len(own))
+            deleted = count(len(own), "partition")
+            _log.warning("topic %s: its deletion was interrupted; opening deleted %s", topic, deleted)
 
     def _make(self, topic_partitions: Sequence[TopicPartition], topic_id: bytes, made: Made) -> None:
         """Create partitions and sync their names; adds each one to `made`."""

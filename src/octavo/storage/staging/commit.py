@@ -21,6 +21,7 @@ from octavo.storage.staging.bring_in import bring_in, find
 from octavo.storage.staging.check import check_batches, check_presence
 from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.staging.stage import StagedPart
+from octavo.system.shown import count
 
 _log = logging.getLogger(__name__)
 
@@ -147,9 +148,9 @@ def _to_be_made(
     }
     for part in staged:
         if part.topic not in topics and part.topic_partition not in commits.logs:
-            count = sum(topic_partition.topic == part.topic for topic_partition in commits.logs)
+            left = sum(topic_partition.topic == part.topic for topic_partition in commits.logs)
             raise InvalidPartitionsError(
-                f"{part.topic_partition} no longer exists: topic {part.topic} has {count} partitions"
+                f"{part.topic_partition} no longer exists: topic {part.topic} has {count(left, 'partition')}"
             )
     return topics
 

@@ -101,7 +101,7 @@ class Destinations:
         if len(folders) < count:
             here = ", ".join(map(str, sorted(folders)))
             raise UnknownTopicOrPartitionError(
-                f"topic {topic} has only the partitions {here} here, expected 0 to {count - 1}"
+                f"topic {topic}: expected partitions 0 to {count - 1} here, found only {here}"
             )
         return Destination(topic, self._configs.of(topic), folders, count, exists=True)
 
@@ -110,7 +110,7 @@ class Destinations:
         nobody."""
         if not self._new_topics.create:
             roots = ", ".join(map(str, self._roots))
-            raise UnknownTopicOrPartitionError(f"there is no topic {topic} in {roots}; create it first")
+            raise UnknownTopicOrPartitionError(f"there is no topic {topic!r} in {roots}; create it first")
         check_topic_name(topic)
         count = self._new_topics.partitions
         config = self._configs.of_new(topic, self._new_topics.configs)
