@@ -115,7 +115,7 @@ def test_the_topic_column_makes_topics_and_the_option_overrules_it(tmp_path: Pat
     assert [r["value"] for r in records(tmp_path / "logs") if r["topic"] == "c"] == [b"1", b"2", b"3"]
     with pytest.raises(EncodingError, match="contains a null topic"):
         write(tmp_path / "logs", text, rows(topic=[None], value=[b"1"]))
-    with pytest.raises(UnknownTopicOrPartitionError, match="there is no topic z in"):
+    with pytest.raises(UnknownTopicOrPartitionError, match="there is no topic 'z' in"):
         write(tmp_path / "logs", text, rows(topic=["z"], value=[b"1"]), autoCreateTopics="false")
 
 

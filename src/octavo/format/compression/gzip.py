@@ -115,7 +115,8 @@ def _read_member(data: memoryview, start: int, feed: int, scratch: Scratch, at: 
             raise DecompressionLimitError(f"not enough memory to unpack {room} bytes", position=start) from None
         end = at + len(out)
         if end > stop:
-            raise DecompressionLimitError("a gzip member of more bytes than allowed", position=start)
+            sentence = f"a gzip member of more than the allowed {stop - begin} bytes"
+            raise DecompressionLimitError(sentence, position=start)
         scratch.reserve(end, at)[at:end] = out
         crc = inflate.crc32(out, crc)
         at = end

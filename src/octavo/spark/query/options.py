@@ -146,7 +146,7 @@ SOURCE_OPTIONS = (
         " auto.offset.reset, key.deserializer, value.deserializer, enable.auto.commit and interceptor.classes are"
         " refused",
     ),
-    Option("groupIdPrefix", "", "both", "ignored: there are no consumer groups"),
+    Option("groupIdPrefix", "", "both", "ignored: the source joins no consumer group"),
     Option("kafkaConsumer.pollTimeoutMs", "", "both", "without effect: nothing is polled"),
     Option("fetchOffset.numRetries", "", "both", "without effect: listings are retried automatically"),
     Option("fetchOffset.retryIntervalMs", "", "both", "without effect"),
