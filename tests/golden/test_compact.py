@@ -1,4 +1,5 @@
-"""One cleaner round on what a real 4.3.1 cleaner found leaves what it left: segments, batches, bytes, checkpoints."""
+"""Our cleaner starts with what a real 4.3.1 cleaner found, and leaves the same segments, batches, bytes and
+checkpoints."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The tests that the page on testing shows pass."""
+"""Each test in docs/testing.md passes."""
 
 from __future__ import annotations
 
-import aiokafka  # noqa: F401 (pytester forgets what a run in this process imports first)
+import aiokafka  # noqa: F401 (pytester drops modules that a run in this process was the first to import)
 import confluent_kafka  # noqa: F401
 import pytest
 

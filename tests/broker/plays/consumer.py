@@ -21,8 +21,8 @@ _JOIN, _LEAVE, _LEAVE_FOR_NOW = 0, -1, -2
 
 
 def are_apart(group: str) -> bool:
-    """Whether Java's maps keep the members in different buckets. In one bucket they would be in an order that depends
-    on the history of other maps of Kafka's coordinator, and so would their partitions."""
+    """Whether Java's maps keep the members in different buckets. In one bucket their order, and with it which
+    partitions each gets, would depend on the history of other maps in Kafka's coordinator."""
     ids = [f"{group}-{actor}" for actor in MEMBERS]
     return in_map_order(ids, java_hash) == in_map_order(ids[::-1], java_hash)
 

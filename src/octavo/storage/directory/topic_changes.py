@@ -77,13 +77,16 @@ class TopicChanges:
         self.store({topic: wanted})
 
     def remove(self, known: Mapping[str, StoredTopic]) -> None:
-        """Delete topics, with one write per file for all of them; `known` is what is stored for each, or would be.
+        """Delete topics; a step writes each file only once for all of them.
+
+        `known` is what is stored for each topic; for one that has no entry, what would be stored.
 
         1. Store `known` with pending deletions. 2. Hide the partitions. 3. Rename their folders to `-delete`; they are
         removed later. 4. Store only the other topics. 5. Write the checkpoints without the deleted ones. A crash in
         1 leaves the record in some directories or none, a crash in 2 to 4 in all of them: if there is one, `complete`
-        resumes at 2. Partitions that could not be renamed are shown again, and can be deleted again. If none of a topic
-        was renamed, its record is removed too, so that a topic still in use does not disappear at the next open.
+        resumes at 2. Partitions that could not be renamed are shown again; their deletion can be tried again. If no
+        partition of a topic was renamed, its record is removed too, so that a topic still in use does not disappear at
+        the next open.
         """
         found = {topic: self._place(topic) for topic in known}
         logs = {topic_partition: place for own in found.values() for topic_partition, place in own.items()}
@@ -158,7 +161,7 @@ class TopicChanges:
                 self._logs.show(made)
             current = replace(stored, pending=None)
             made_now = count(len(missing), "partition")
-            _log.warning("topic %s: its creation was interrupted; opening created %s", topic, made_now)
+            _log.warning("topic %s: its creation was interrupted; created %s on opening", topic, made_now)
         self.store({topic: current})  # `current` may be another directory's version, completed long ago
 
     def _complete_deletion(self, topic: str, stored: StoredTopic, pending: PendingChange) -> None:
@@ -177,7 +180,7 @@ class TopicChanges:
             self.store({topic: current if current and current.topic_id != stored.topic_id else None})
         if own:
             deleted = count(len(own), "partition")
-            _log.warning("topic %s: its deletion was interrupted; opening deleted %s", topic, deleted)
+            _log.warning("topic %s: its deletion was interrupted; deleted %s on opening", topic, deleted)
 
     def _make(self, topic_partitions: Sequence[TopicPartition], topic_id: bytes, made: Made) -> None:
         """Create partitions and sync their names; adds each one to `made`."""
@@ -188,7 +191,7 @@ class TopicChanges:
                 self._files.fsync_folder(root.path)
 
     def _make_one(self, topic_partition: TopicPartition, topic_id: bytes) -> tuple[LogRoot, PartitionLog]:
-        """Create a partition in the directory with the fewest partitions; if its disk fails, in the next one."""
+        """Create a partition in the directory that `OpenLogs.place` chooses; if its disk fails, in the next one."""
         while True:
             root = self._logs.place(topic_partition)
             root.partitions.add(topic_partition)
@@ -218,8 +221,8 @@ class TopicChanges:
                 self._files.fsync_folder(root.path)
 
     def _rename_out(self, logs: Made) -> None:
-        """Hide partitions, rename as many of their folders as possible and sync the names; they are removed later. Then
-        raise the first error."""
+        """Hide partitions, rename as many of their folders as possible, sync the names, and only then raise the first
+        error. The renamed folders are removed later."""
         self._logs.hide(logs)
         staying, failures = dict(logs), list[KafkaStorageError]()
         try:
