@@ -26,7 +26,7 @@ pytestmark = pytest.mark.kafka
 KEEPING = {
     "log.initial.task.delay.ms": "3600000",
     "log.cleaner.enable": "false",
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "3600000",  # an old one stays open while we read
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "3600000",  # old transactions stay open meanwhile
 }
 ISOLATIONS = "read_uncommitted", "read_committed"
 # Offset, timestamp, key, value.
@@ -34,7 +34,7 @@ Row = tuple[int, int, bytes | None, bytes | None]
 
 
 def golden_rows(archive: str) -> dict[str, dict[str, list[Row]]]:
-    """What a real client had read from the first partitions, by isolation level and topic."""
+    """What a real client had read from partition 0 of each topic, by isolation level and topic."""
     found: dict[str, dict[str, list[Row]]] = {isolation: defaultdict(list) for isolation in ISOLATIONS}
     for row in records(archive):
         if row["partition"] == 0 and not row["topic"].startswith("__"):

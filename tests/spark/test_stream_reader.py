@@ -45,7 +45,7 @@ def reader(logs: Path, **options: Any) -> StreamReader:
 
 
 def offsets_read(stream: StreamReader, start: dict[str, Any], end: dict[str, Any]) -> dict[int, list[int]]:
-    """What the tasks of a micro-batch read, by partition; each by a pickled copy, as in Spark."""
+    """The offsets that a micro-batch reads, by partition; each task has a pickled copy of the stream, as in Spark."""
     found: dict[int, list[int]] = {}
     for planned in stream.partitions(start, end):
         task_side = pickle.loads(pickle.dumps(stream))

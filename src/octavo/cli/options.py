@@ -187,7 +187,7 @@ def print_json(fields: Mapping[str, object]) -> None:
 
 
 def echo(line: str, *, err: bool = False) -> None:
-    """Print a line of a command's result, with human units next to the exact ones, or a message on stderr."""
+    """Print a line of a command's result, or a message on stderr, with larger units after its sizes and times."""
     print_line(plain(with_units(line)), sys.stderr if err else sys.stdout)
 
 

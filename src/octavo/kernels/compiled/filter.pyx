@@ -87,8 +87,8 @@ cdef inline bint area_of(const Source *source, Py_ssize_t i, int64_t *start, int
 cdef inline bint is_marked(const Table *map, const Batch *batch) noexcept nogil:
     """Whether the marks show which of the batch's records are superseded.
 
-    They do not for a batch whose keys were not put: it is marked odd at both ends. (So are some other batches; looking
-    up their keys does no harm.)
+    They do not if its keys were not put into the table: such a batch is marked odd at both ends. (So are some other
+    batches; looking up their keys does no harm.)
     """
     cdef int64_t first = batch.base_offset - map.state.marks_from, last = batch.base_offset + batch.last_offset_delta
     return (not batch.attributes & CONTROL and first >= 0 and batch.last_offset_delta >= 0
@@ -110,7 +110,7 @@ cdef inline int foreseen(const Table *map, const Batch *batch, uint8_t verdict) 
 
 
 def foresee_fates(offset_table, table, verdicts, fates):
-    """Write the fate of each v2 batch to `fates` (int8) if the table's marks settle it; otherwise -1."""
+    """Write to `fates` (int8) the fate of each v2 batch that is known without its records; otherwise -1."""
     cdef Table map
     cdef Py_buffer views[3]
     cdef int pinned = 0

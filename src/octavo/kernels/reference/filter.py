@@ -33,7 +33,7 @@ _NOTHING = _Judged([], False)
 def foresee_fates(
     offset_table: OffsetTable, table: NDArray[np.void], verdicts: NDArray[np.uint8], fates: NDArray[np.int8]
 ) -> None:
-    """Write the fate of each v2 batch to `fates` (int8) if the table's marks settle it; otherwise -1."""
+    """Write to `fates` (int8) the fate of each v2 batch that is known without its records; otherwise -1."""
     if min(len(verdicts), len(fates)) < len(table):
         raise ValueError("a verdict and a fate are needed for each batch")
     for row, batch in enumerate(table):
@@ -62,8 +62,8 @@ def _foreseen(offset_table: OffsetTable, batch: np.void, verdict: int) -> int:
 def _is_marked(offset_table: OffsetTable, batch: np.void) -> bool:
     """Whether the marks show which of the batch's records are superseded.
 
-    They do not for a batch whose keys were not put: it is marked odd at both ends. (So are some other batches; looking
-    up their keys does no harm.)
+    They do not if its keys were not put into the table: such a batch is marked odd at both ends. (So are some other
+    batches; looking up their keys does no harm.)
     """
     base, delta = int(batch["base_offset"]), int(batch["last_offset_delta"])
     first, is_known = base - offset_table.marks_from, base + delta <= offset_table.latest_offset

@@ -75,7 +75,7 @@ def _new_topics(options: Mapping[str, str]) -> NewTopics:
 
 
 def _warn_of(options: Mapping[str, str]) -> None:
-    """Warn about options that have no effect here."""
+    """Warn about unknown options, which have no effect."""
     names = [option.name for option in SINK_OPTIONS]
     known = set(map(str.lower, names))
     for name in map(str.lower, options):

@@ -18,7 +18,7 @@ class Producers(ProducerStateManager):
         self._clock = clock
 
     def write_snapshot(self, *, sync: bool = True) -> int | None:
-        """Write the state as of `map_end_offset`; None if there is already a snapshot at that offset or a later one."""
+        """Write a snapshot at `map_end_offset`; returns that offset, or None if there is already one there or later."""
         data = self.take_snapshot()
         if data is None:
             return None
@@ -55,7 +55,8 @@ class Producers(ProducerStateManager):
         self.write_snapshot()
 
     def _load_snapshot(self, log_start_offset: int, last_offset: int) -> None:
-        """Start from the newest sound snapshot up to an offset, or from nothing; damaged ones are deleted."""
+        """Start from the newest sound snapshot up to an offset, or from nothing; damaged ones are deleted. A state that
+        already ends at the offset is kept."""
         snapshots = self.snapshots
         snapshots.delete_outside(log_start_offset, last_offset)
         if last_offset == self.map_end_offset:

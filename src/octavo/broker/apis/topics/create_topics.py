@@ -13,7 +13,7 @@ from octavo.errors import InvalidPartitionsError, OctavoError, PolicyViolationEr
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
-MOST_PARTITIONS = 10_000  # in one request, as in Kafka's controller
+MOST_PARTITIONS = 10_000  # of one topic; Kafka's controller counts those of the whole request
 _DEFAULT = -1
 _BAD_FACTOR = "Replication factor must be larger than 0, or -1 to use the default value."
 
@@ -69,7 +69,7 @@ def _create(request: Request, context: Context, row: Row, *, validate_only: bool
 
 
 def _partitions(row: Row, context: Context) -> int:
-    """The number of partitions; raises RequestError for replicas that a single broker cannot have."""
+    """The number of partitions; raises if it is invalid, or if a single broker cannot have the replicas."""
     count, factor, assignments = row["numPartitions"], row["replicationFactor"], row["assignments"]
     if assignments:
         if factor != _DEFAULT:
