@@ -17,9 +17,9 @@ from tests.attack.tally import Tally
 COUNTS = {
     "kills": (50, "kill -9 of busy processes"),
     "power_losses": (50, "power losses at any operation, in memory"),
-    "ext4_losses": (10, "power losses of ext4 images, for root"),
+    "ext4_losses": (10, "power losses of ext4 images; needs root"),
     "full_disks": (50, "disks that are full at any operation"),
-    "tmpfs_disks": (10, "small tmpfs, for root"),
+    "tmpfs_disks": (10, "small tmpfs disks that fill up; needs root"),
     "hostile": (500, "hostile files"),
     "interrupts": (200, "KeyboardInterrupts in calls"),
     "forks": (2, "forks of a busy process, many children each"),

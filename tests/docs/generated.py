@@ -1,7 +1,7 @@
 """Write the generated parts of pages in docs/ from the code: configs, commands, findings, the API.
 
 A part stands between `<!-- generated: NAME -->` and `<!-- end -->`. `python -m tests.docs.generated` (`make docs`)
-writes the parts again; a test fails when a page differs from what is written.
+writes the parts again; a test fails when a page differs from what this would write.
 """
 
 from __future__ import annotations

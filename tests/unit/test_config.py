@@ -54,7 +54,7 @@ class TestTheTableIsABrokers:
     def test_a_topic_config(self, name: str) -> None:
         key, described = TOPIC_CONFIGS[name], DESCRIBED["TOPIC"][name]
         assert key.kind.name == described["type"]
-        # A broker counts only the synonyms that have a value.
+        # A broker lists only the synonyms that have a value.
         ours = [synonym.name for synonym in key.synonyms]
         assert [synonym for synonym in ours if synonym in described["synonyms"]] == list(
             dict.fromkeys(described["synonyms"])

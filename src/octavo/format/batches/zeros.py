@@ -16,7 +16,7 @@ def _nowhere(position: int) -> int:
 
 
 def zeros_end(read_at: ReadAt, position: int, end: int, skip_hole: Callable[[int], int] = _nowhere) -> int:
-    """The position of the first non-zero byte from here on; `end` if there is none.
+    """The first position from `position` on with a non-zero byte; `end` if there is none, or where the file ends.
 
     `skip_hole` returns a position up to which everything is known to be zeros; that part is not read.
     """

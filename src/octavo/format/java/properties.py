@@ -20,7 +20,7 @@ _ESCAPED = str.maketrans(
 def decode(data: bytes) -> dict[str, str]:
     """The properties in file order; a repeated key keeps its first position and its last value.
 
-    Like Kafka, this module writes UTF-8 but reads Latin-1: an identifier with non-ASCII characters comes back changed.
+    Like Kafka, this module writes UTF-8 but reads Latin-1: a non-ASCII key or value comes back changed.
     """
     properties = {}
     for position, line in _logical_lines(data.decode("latin-1")):

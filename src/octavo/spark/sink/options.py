@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 SINK_OPTIONS = (
     Option("path", "", "both", "the log directory: what `save()` or `start()` is given"),
     Option("paths", "", "both", "several directories that belong together, as a JSON list", ours=True),
-    Option("topic", "", "both", "the topic of all rows; it overrides the column topic"),
-    Option("includeHeaders", "false", "both", "accepted, as in Spark's sink: a column headers is always written"),
+    Option("topic", "", "both", "the topic of all rows; it overrides the `topic` column"),
+    Option("includeHeaders", "false", "both", "accepted, as in Spark's sink: a `headers` column is always written"),
     Option(
         "txnAppId",
         "",
@@ -38,11 +38,11 @@ SINK_OPTIONS = (
         "checkpointLocation",
         "",
         "stream",
-        "the query's checkpoint, as an option of the writer: its id there names the writer, unless txnAppId does",
+        "the query's checkpoint, as an option of the writer; the query id in it names the writer, unless txnAppId does",
     ),
     Option("autoCreateTopics", "true", "both", "create missing topics; false: refuse their rows", ours=True),
     Option("partitions", "1", "both", "how many partitions a created topic gets", ours=True),
-    Option("topicConfig.*", "", "both", "configs of created topics: topicConfig.cleanup.policy", ours=True),
+    Option("topicConfig.*", "", "both", "configs of created topics, such as topicConfig.cleanup.policy", ours=True),
     Option(
         "lockTimeout", "60s", "both", "how long a commit waits for a directory that another writer holds", ours=True
     ),

@@ -36,7 +36,7 @@ class TransactionalWrite(NamedTuple):
 
 
 def refused_partitions(context: Context, write: TransactionalWrite) -> dict[TopicPartition, OctavoError]:
-    """The partitions that cannot be written to in this transaction."""
+    """Add a write's partitions to its transaction, or check that they are in it; returns those that are refused."""
     adds = write.abilities.leaves_adding
     if not adds and not context.config.transaction_partition_verification_enable:
         return {}
