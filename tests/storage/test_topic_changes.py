@@ -130,7 +130,7 @@ def test_a_deletion_that_a_crash_interrupted_is_completed(
     kill_at(files, "t-1", lambda logs: logs.delete_topic("t"), tmp_path)
     with opened(tmp_path) as logs:
         assert logs.topics == {}
-        assert "topic t: its deletion was interrupted; 2 partitions were deleted on opening" in caplog.messages
+        assert "topic t: its deletion was interrupted; deleted 2 partitions on opening" in caplog.messages
         logs.create_topic("t", 1)
     assert len(folders(tmp_path)) == 4  # opening renames, it does not remove
 
