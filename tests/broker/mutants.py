@@ -10,9 +10,10 @@ from random import Random
 
 from octavo.format.messages.codec import encode
 from octavo.format.protocol.apis import API_VERSIONS, METADATA
+from octavo.format.protocol.frames import request_frame
 from tests.broker.logins import log_in
 from tests.broker.plausible import Plausible
-from tests.broker.raw import RawClient, request_frame
+from tests.broker.raw import RawClient
 from tests.fuzz.mutations import mutated
 
 _LENGTH = struct.Struct(">i")

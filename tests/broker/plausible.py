@@ -21,7 +21,8 @@ from octavo.format.messages.schema import (
     Type,
 )
 from octavo.format.protocol.apis import APIS, Api
-from tests.broker.raw import request_frame
+from octavo.format.protocol.frames import request_frame
+from tests.broker.raw import CLIENT_ID
 from tests.broker.requests import batch
 from tests.format.messages.random_rows import plain_value
 
@@ -69,7 +70,7 @@ class Plausible:
 
     def frame(self, api: Api, version: int) -> bytes:
         body = encode(api.request, version, self._row(api.request.fields, version))
-        return request_frame(api, version, body, correlation_id=self._random.randrange(1 << 31))
+        return request_frame(api, version, body, correlation_id=self._random.randrange(1 << 31), client_id=CLIENT_ID)
 
     def _row(self, fields: Sequence[Field], version: int) -> Row:
         return {part.name: self._value(part, version) for part in fields if version in part.versions}

@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable
 from typing import Self
 
-from octavo.format.messages.codec import decode, encode
+from octavo.format.messages.codec import encode
 from octavo.format.messages.schema import Row
-from octavo.format.protocol.apis import API_VERSIONS, Api
+from octavo.format.protocol.apis import Api
+from octavo.format.protocol.frames import read_response, request_frame
 
 CLIENT_ID = "raw"
 PATIENCE_SECONDS = 30.0  # how long a broker may take to show a change
@@ -66,10 +67,9 @@ class RawClient:
             return None
 
     def read(self, api: Api, version: int, frame: bytes) -> Row:
-        (correlation_id,) = struct.unpack_from(">i", frame)
+        correlation_id, body = read_response(api, version, frame)
         assert correlation_id == self._correlation_id
-        has_tags = version in api.response.flexible and api is not API_VERSIONS
-        return decode(api.response, version, frame[5 if has_tags else 4 :])
+        return body
 
     def _exactly(self, size: int) -> bytes | None:
         data = b""
@@ -79,13 +79,3 @@ class RawClient:
                 return None
             data += more
         return data
-
-
-def request_frame(
-    api: Api, version: int, body: bytes, *, correlation_id: int, client_id: str | None = CLIENT_ID
-) -> bytes:
-    """A whole request: length, header, body."""
-    name = None if client_id is None else client_id.encode()
-    header = struct.pack(">hhih", api.key, version, correlation_id, -1 if name is None else len(name))
-    header += (name or b"") + (b"\0" if version in api.request.flexible else b"")
-    return struct.pack(">i", len(header) + len(body)) + header + body

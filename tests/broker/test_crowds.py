@@ -14,8 +14,9 @@ import pytest
 
 from octavo.format.messages.codec import encode
 from octavo.format.protocol.apis import FETCH, METADATA, PRODUCE
+from octavo.format.protocol.frames import request_frame
 from tests.broker.good_client import assert_served, make_topics
-from tests.broker.raw import RawClient, request_frame
+from tests.broker.raw import RawClient
 from tests.broker.requests import batch, fetching, produced
 from tests.broker.served import Served
 

@@ -8,9 +8,10 @@ from random import Random
 import octavo
 from octavo.broker.broker import Broker
 from octavo.broker.network.inbox import FrameLimit, Inbox, SharedBuffer
-from octavo.format.messages.codec import decode, encode
+from octavo.format.messages.codec import encode
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import FETCH, METADATA, PRODUCE, Api
+from octavo.format.protocol.frames import read_response
 from tests.broker.raw import RawClient
 from tests.broker.requests import batch, fetching, produced
 
@@ -59,8 +60,9 @@ def answers(client: RawClient, *apis: tuple[Api, int]) -> list[Row]:
     for number, (api, version) in enumerate(apis, 1):
         frame = client.receive()
         assert frame is not None
-        assert struct.unpack_from(">i", frame) == (number,)
-        found.append(decode(api.response, version, frame[5:]))
+        correlation_id, body = read_response(api, version, frame)
+        assert correlation_id == number
+        found.append(body)
     return found
 
 

@@ -61,7 +61,7 @@ def test_consumer_properties(store: Path) -> None:
             ["--topic", "t", "--partition", "0", "--offset", "-1"],
             "'-1' is not an offset, expected a number, earliest or",
         ),
-        (["--topic", "t", "--group", "a", "--consumer-property", "group.id=b"], "--group is 'a', group.id is 'b'"),
+        (["--topic", "t", "--group", "a", "--consumer-property", "group.id=b"], "--group is 'a', but group.id is 'b'"),
     ],
 )
 def test_lines_that_consume_refuses(store: Path, options: list[str], words: str) -> None:

@@ -119,7 +119,7 @@ def test_a_dry_run_says_the_same_and_changes_nothing(torn: Path) -> None:
     run = octavo("recover", "--dry-run", str(torn))
     assert (run.exit, run.stderr) == (0, "")
     assert run.stdout.startswith(
-        CUTS.replace(" cut:", " would be cut:") + MARKED.replace("removed", "would be removed")
+        CUTS.replace(" cut:", " would be cut:") + MARKED.replace("were removed", "would be removed")
     )
     assert run.stdout.endswith(
         "would be checked and reindexed; 22 records, 55180 bytes (53.9 KiB) of 5 partitions would be cut\n"

@@ -184,8 +184,8 @@ def test_records_of_many_partitions(root: Path, tmp_path: Path) -> None:
     twice = {"topic": "t", "partition": 0, "offset": 6}
     for run, sentence in (
         (delete(twice, twice), "t-0 is named twice"),
-        (delete({"topic": "t", "partition": 0}), "expected topic, partition and offset"),
-        (delete({"topic": "t", "partition": "0", "offset": 1}), "expected topic, partition and offset"),
+        (delete({"topic": "t", "partition": 0}), 'expected "topic" (text)'),
+        (delete({"topic": "t", "partition": "0", "offset": 1}), 'expected "topic" (text)'),
         (delete(twice, version=2), "version 2, expected 1"),
         (delete({"topic": "t", "partition": 7, "offset": 1}), "there is no partition 7 of topic 't'"),
     ):

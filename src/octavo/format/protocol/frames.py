@@ -1,4 +1,4 @@
-"""The headers of requests and responses, and responses as parts ready to send: buffers, and slices of files.
+"""Requests and responses with their headers. A broker's responses are parts to send: buffers, and slices of files.
 
 A frame is an int32 length and that many bytes. The header is version 2 (with a tagged section) if the body is flexible,
 otherwise version 1; its client id is never compact. The header of the response to ApiVersions never has a tagged
@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from octavo.errors import CorruptionError
-from octavo.format.messages.codec import Part, parts_writer_of, prefix_reader_of
+from octavo.format.messages.codec import Part, decode, parts_writer_of, prefix_reader_of
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import API_VERSIONS, Api
 from octavo.format.varint import Bytes, decode_uvarint
@@ -20,7 +20,7 @@ from octavo.format.varint import Bytes, decode_uvarint
 _HEAD = struct.Struct(">hhih")  # api key, api version, correlation id, length of the client id
 _HEAD_BYTES = _HEAD.size
 _RESPONSE_HEAD = struct.Struct(">ii")  # length and correlation id
-_LENGTH_BYTES = 4
+_LENGTH_BYTES = _CORRELATION_ID_BYTES = 4
 _HEAD_WITH_TAGS = struct.Struct(">iix")
 
 
@@ -58,8 +58,7 @@ class WireFormat:
         self._read = prefix_reader_of(api.request, version)
         self._write = parts_writer_of(api.response, version)
         self._has_tags = version in api.request.flexible
-        has_tags = version in api.response.flexible and api is not API_VERSIONS
-        self._head = _HEAD_WITH_TAGS if has_tags else _RESPONSE_HEAD
+        self._head = _HEAD_WITH_TAGS if _response_has_tags(api, version) else _RESPONSE_HEAD
 
     def read_body(self, frame: Bytes, start: int) -> Row:
         """The request's body, which begins after the client id; its records are views into the frame.
@@ -87,6 +86,29 @@ def response_size(parts: list[Part]) -> int:
 def wire_format(api: Api, version: int) -> WireFormat:
     """The wire format of an API in one of its versions, built once."""
     return WireFormat(api, version)
+
+
+def request_frame(api: Api, version: int, body: bytes, *, correlation_id: int, client_id: str | None = None) -> bytes:
+    """A client's whole request: length, header, body."""
+    name = b"" if client_id is None else client_id.encode()
+    header = _HEAD.pack(api.key, version, correlation_id, -1 if client_id is None else len(name)) + name
+    header += b"\0" if version in api.request.flexible else b""
+    return (len(header) + len(body)).to_bytes(_LENGTH_BYTES) + header + body
+
+
+def read_response(api: Api, version: int, frame: bytes) -> tuple[int, Row]:
+    """The correlation id and the body of the response that a client got; the frame comes without its length."""
+    start = _CORRELATION_ID_BYTES
+    if len(frame) < start:
+        raise CorruptionError(f"a response of {len(frame)} bytes is too short for its header", position=0)
+    correlation_id = int.from_bytes(frame[:start], signed=True)
+    if _response_has_tags(api, version):
+        start = _skip_tags(frame, start)
+    return correlation_id, decode(api.response, version, frame[start:])
+
+
+def _response_has_tags(api: Api, version: int) -> bool:
+    return version in api.response.flexible and api is not API_VERSIONS
 
 
 def _skip_tags(frame: Bytes, position: int) -> int:
