@@ -1,4 +1,4 @@
-"""The Kafka error codes that Octavo's broker returns by name; the classes in `octavo.errors` have their own codes."""
+"""The Kafka error codes that Octavo sends or reads by name; the classes in `octavo.errors` have their own codes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class ErrorCode(IntEnum):
     LEADER_NOT_AVAILABLE = 5
     NOT_LEADER_OR_FOLLOWER = 6
     OFFSET_METADATA_TOO_LARGE = 12
+    COORDINATOR_LOAD_IN_PROGRESS = 14
     COORDINATOR_NOT_AVAILABLE = 15
     NOT_COORDINATOR = 16
     INVALID_TOPIC_EXCEPTION = 17

@@ -112,10 +112,18 @@ SOURCE_OPTIONS = (
         ours=True,
     ),
     Option(
+        "commitServers",
+        "",
+        "stream",
+        "the broker that commitGroup sends the offsets to, as host:port, or several separated by commas; without it"
+        " they are written to the directory, which no broker may hold then",
+        ours=True,
+    ),
+    Option(
         "lockTimeout",
         "60s",
         "stream",
-        "how long commitGroup waits for a directory that another process holds",
+        "how long commitGroup waits for a directory that another process holds, or for the broker of commitServers",
         ours=True,
     ),
     Option("minPartitions", "", "both", "split the largest offset ranges until there are about this many Spark tasks"),

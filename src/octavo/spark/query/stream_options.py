@@ -9,7 +9,7 @@ from typing import Self
 from octavo.errors import ConfigError
 from octavo.spark.query.limits import Limit, stream_reads_to_high_watermark, stream_start
 from octavo.spark.query.options import warn_of
-from octavo.spark.query.values import duration_ms, integer, positive, wait_ms
+from octavo.spark.query.values import Address, addresses, duration_ms, integer, positive, wait_ms
 
 _MIN_OFFSETS, _MAX_OFFSETS, _MAX_BYTES = "minOffsetsPerTrigger", "maxOffsetsPerTrigger", "maxBytesPerTrigger"
 _DEFAULT_MAX_TRIGGER_DELAY = "15m"
@@ -37,6 +37,7 @@ class StreamOptions:
     to_high_watermark: bool
     admission: Admission
     commit_group: str | None = None
+    commit_servers: tuple[Address, ...] = ()
     lock_timeout_seconds: float = 0.0
 
     @classmethod
@@ -51,9 +52,19 @@ class StreamOptions:
             stream_start(options),
             stream_reads_to_high_watermark(options),
             admission,
-            options.get("commitGroup"),
+            _group(options),
+            addresses("commitServers", options["commitServers"]) if "commitServers" in options else (),
             wait_ms("lockTimeout", options.get("lockTimeout", "60s")) / 1000,
         )
+
+
+def _group(options: Mapping[str, str]) -> str | None:
+    group = options.get("commitGroup")
+    if group is None and "commitServers" in options:
+        raise ConfigError("commitServers is given without commitGroup, the group whose offsets are sent there")
+    if group is not None and not group.strip():
+        raise ConfigError("commitGroup is empty, expected the name of a group")
+    return group
 
 
 def warn_of_stream(options: Mapping[str, str]) -> None:

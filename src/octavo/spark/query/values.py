@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from octavo.errors import ConfigError, did_you_mean
 from octavo.format.names import TopicPartition
@@ -12,6 +13,7 @@ from octavo.format.names import TopicPartition
 Offsets = dict[TopicPartition, int]
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_ADDRESS = re.compile(r"(?:\[([0-9a-fA-F:.%]+)\]|([0-9a-zA-Z._-]+)):([0-9]{1,5})")
 _DURATION = re.compile(r"(-?[0-9]+)([a-z]+)?")
 _MICROSECONDS = {
     "us": 1,
@@ -26,6 +28,16 @@ _OFFSETS = '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
 _TIMESTAMPS = '{"topicA": {"0": 123456789, "1": 123456789}, "topicB": {"0": 123456789, "1": 123456789}}'
 MOST = 1_000_000
 INT32, INT64 = range(-(1 << 31), 1 << 31), range(-(1 << 63), 1 << 63)
+
+
+class Address(NamedTuple):
+    """Where a broker listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def integer(name: str, text: str, numbers: range = INT64) -> int:
@@ -77,6 +89,15 @@ def wait_ms(name: str, text: str) -> int:
     if duration < 0:
         raise ConfigError(f"{name} is {text}, expected 0s or more")
     return duration
+
+
+def addresses(name: str, text: str) -> tuple[Address, ...]:
+    """Addresses in the form `host:port,[ipv6]:port`."""
+    found = [_ADDRESS.fullmatch(part.strip()) for part in text.split(",") if part.strip()]
+    parsed = [Address(match[1] or match[2], int(match[3])) for match in found if match is not None]
+    if not found or len(parsed) < len(found) or not all(0 < address.port < 1 << 16 for address in parsed):
+        raise ConfigError(f"{name}: expected host:port, or several separated by commas, got {text!r}")
+    return tuple(parsed)
 
 
 def partitions(name: str, text: str) -> frozenset[TopicPartition]:

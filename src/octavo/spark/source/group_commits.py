@@ -14,9 +14,11 @@ from octavo.spark.query.values import Offsets
 from octavo.storage.publish import Publisher
 from octavo.system.urls import local_path
 
+WITHOUT_IT = "leave commitGroup out: the stream's checkpoint keeps its progress too"
 _WHO_ELSE = (
-    "commitGroup writes the stream's offsets there, which only the owner of a directory can do. Stop the owner (a"
-    " broker, or a program with a LogDir), or leave commitGroup out: the stream's checkpoint keeps its progress too"
+    "commitGroup writes the stream's offsets there, which only the owner of a directory can do. If the owner is a"
+    " broker, give its host:port as commitServers, and the offsets are sent to it. Otherwise stop the owner (a program"
+    f" with a LogDir), or {WITHOUT_IT}"
 )
 
 
@@ -33,14 +35,13 @@ class GroupCommits:
 
     @classmethod
     def of(cls, group: str, paths: tuple[str, ...], lock_timeout_seconds: float) -> GroupCommits:
-        if not group.strip():
-            raise ConfigError("commitGroup is empty, expected the name of a group")
         roots = []
         for path in paths:
             local = local_path(path)
             if local is None or not Path(local).is_dir() or list(Path(local).glob("*.log")):
                 raise ConfigError(
-                    f"{path}: commitGroup writes to __consumer_offsets, so give whole local log directories"
+                    f"{path}: commitGroup writes to __consumer_offsets, so give whole local log directories, or the"
+                    " host:port of a broker as commitServers"
                 )
             roots.append(Path(local))
         return cls(group, Publisher(roots=tuple(roots), lock_timeout_seconds=lock_timeout_seconds))

@@ -24,6 +24,7 @@ from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.query.stream_options import StreamOptions, warn_of_stream
 from octavo.spark.query.values import Offsets, from_nested, to_nested
 from octavo.spark.short_errors import short_errors, short_errors_in
+from octavo.spark.source.broker_commits import BrokerCommits
 from octavo.spark.source.byte_positions import bytes_between, offset_reached
 from octavo.spark.source.data_loss import SourceFindings
 from octavo.spark.source.group_commits import GroupCommits
@@ -56,9 +57,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._stream = stream
         self._clock = clock or SystemClock()
-        self._group: GroupCommits | None = None
+        self._group: GroupCommits | BrokerCommits | None = None
         self._committed: Offsets = {}
-        if stream.commit_group is not None:
+        if stream.commit_group is not None and stream.commit_servers:
+            self._group = BrokerCommits(stream.commit_group, stream.commit_servers, stream.lock_timeout_seconds)
+        elif stream.commit_group is not None:
             self._group = GroupCommits.of(stream.commit_group, options.paths, stream.lock_timeout_seconds)
         self._view = LogView(options)
         self._partitions: Partitions = {}
@@ -128,14 +131,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @short_errors
     def commit(self, end: Nested) -> None:
-        """Write the offsets of commitGroup. Otherwise there is nothing to do: reading a log does not consume it."""
+        """Commit the offsets of commitGroup. Otherwise there is nothing to do: reading a log does not consume it."""
         self._commit(from_nested(end))
 
     def stop(self) -> None:
         """Do nothing: no file is open between the calls."""
 
     def _commit(self, done: Offsets) -> None:
-        """Write the offsets up to which all micro-batches are done, if they are new. A deleted partition has no lag."""
+        """Commit the offsets before which all is done, if they are new. A deleted partition has no lag."""
         done = {
             topic_partition: offset for topic_partition, offset in done.items() if topic_partition in self._partitions
         }
