@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -209,6 +211,16 @@ def test_a_listener_with_tls_or_a_login_is_refused(logs: Path, tmp_path: Path) -
             stream = reader(logs, commitServers=str(address), lockTimeout="0s")
             with pytest.raises(OctavoError, match=r"PLAINTEXT listener of a Kafka broker, without TLS and without a"):
                 stream.latestOffset(stream.initialOffset(), stream.getDefaultReadLimit())
+
+
+def test_a_server_that_is_not_a_broker_is_refused_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as threads:
+        greeting = threads.submit(lambda: listening.accept()[0].sendall(b"SSH-2.0-OpenSSH_9.6\r\n"))
+        server = f"127.0.0.1:{listening.getsockname()[1]}"
+        commits = BrokerCommits("reports", addresses("commitServers", server), SECONDS, lambda _: pytest.fail("waits"))
+        with pytest.raises(OctavoError, match=f"{server} does not answer as Kafka does: an answer of 1397966893 bytes"):
+            commits.commit({ORDERS_0: 1}, {})
+        greeting.result(SECONDS)
 
 
 @pytest.mark.parametrize(
