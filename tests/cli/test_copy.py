@@ -171,7 +171,8 @@ def test_damaged_batches_are_skipped_and_the_exit_code_is_1(tmp_path: Path) -> N
     size = 2 * len(batch(0))
     assert run.stdout.splitlines() == [
         f"t-0: 2 batches, {size} bytes, from offset 0 to 3; 1 segment",
-        f"2 batches, {size} bytes of 1 partition of 1 topic copied; lost: t-0 offset 1, t-0 40 bytes",
+        f"2 batches, {size} bytes of 1 partition of 1 topic copied; "
+        f"lost: t-0 offset 1 (1 record, {len(damaged)} bytes), t-0 40 bytes",
     ]
     assert f"position {len(batch(0))}: a batch at offset 1 (up to 1, 1 record) whose CRC" in run.stderr
     assert "an incomplete batch at the end" in run.stderr
@@ -301,7 +302,7 @@ def test_all_topics_by_default_and_what_is_lost(tmp_path: Path) -> None:
     assert planned.stderr == done.stderr
     summary = "864 batches, 204413 bytes (199.6 KiB) of 11 partitions of 8 topics"
     lost = (
-        "lost: crash.compacted-0 offsets 250–255, crash.big-index-0 29 bytes, "
+        "lost: crash.compacted-0 offsets 250–255 (6 records, 291 bytes), crash.big-index-0 29 bytes, "
         "crash.plain-0 offsets 266–270 (5 records, 80 bytes), "
         "crash.prealloc-0 offsets 2013–2016 (4 records, 304 bytes) and 53943 zeros, crash.txn-0 11 bytes"
     )
@@ -318,8 +319,34 @@ def test_offsets_that_only_compaction_removed_are_not_lost(tmp_path: Path) -> No
     batches = batch(0), batch(5), bytes(damaged), batch(14), batch(20)
     write_segment(tmp_path / "source" / "t-0", 0, *batches, bytes(damaged))
     write_segment(tmp_path / "source" / "t-0", 30, batch(30))
-    run = octavo("copy", str(tmp_path / "source"), str(tmp_path / "target"), "--json")
-    assert json.loads(run.stdout)["lostOffsets"] == [[6, 13], [21, 29]]
+    line = ("copy", str(tmp_path / "source"), str(tmp_path / "target"))
+    held = f"(2 records, {len(damaged)} bytes)"
+    planned = octavo(*line, "--dry-run").stdout
+    assert planned.endswith(f"; lost: t-0 offsets 6–13 {held}, t-0 offsets 21–29 {held}\n")
+    assert json.loads(octavo(*line, "--json").stdout)["lostOffsets"] == [[6, 13], [21, 29]]
+
+
+def test_losses_are_counted_across_files_and_from_where_a_copy_continues(tmp_path: Path) -> None:
+    source, line = tmp_path / "source", ("copy", str(tmp_path / "source"), str(tmp_path / "target"))
+    write_segment(source / "t-0", 0, batch(0), batch(1))
+    assert octavo(*line).exit == 0
+    damaged = [bytearray(batch(offset, 2)) for offset in (2, 4)]
+    for one in damaged:
+        one[-1] ^= 1
+    write_segment(source / "t-0", 0, batch(0), batch(1), bytes(damaged[0]))
+    write_segment(source / "t-0", 4, bytes(damaged[1]), batch(6), b"\0" * 500, batch(8))
+    held = f"offsets 2–5 (4 records, {2 * len(damaged[0])} bytes)"
+    assert octavo(*line).stdout.endswith(f"; lost: t-0 {held}, t-0 offset 7 and 500 zeros\n")
+
+
+def test_what_an_unreadable_file_held_is_not_counted(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    failing = write_segment(source / "t-0", 0, batch(0, 3))
+    write_segment(source / "t-0", 3, batch(3))
+    failing.unlink()
+    failing.mkdir()  # no file: it cannot be read
+    run = octavo("copy", str(source), str(tmp_path / "target"))
+    assert (run.exit, run.stdout.splitlines()[-1].rpartition("; ")[2]) == (1, "lost: t-0 offsets 0–2")
 
 
 def test_damage_that_ends_a_log_is_lost(tmp_path: Path) -> None:

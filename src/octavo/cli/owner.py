@@ -123,8 +123,8 @@ def lost_text(loss: LostPart) -> str:
     """A loss such as `offsets 2013–2016 (4 records, 304 bytes) and 53943 zeros`."""
     parts = []
     if loss.first_offset is not None:
-        offsets = offsets_text(loss.first_offset, loss.last_offset)
-        parts.append(f"{offsets} ({many(loss.records, 'record')}, {many(loss.batch_bytes, 'byte')})")
+        held = f" ({many(loss.records, 'record')}, {many(loss.batch_bytes, 'byte')})" if loss.batch_bytes else ""
+        parts.append(offsets_text(loss.first_offset, loss.last_offset) + held)
     if loss.zeros:
         parts.append(many(loss.zeros, "zero"))
     if loss.other_bytes:

@@ -19,7 +19,7 @@ from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.sound import unreadable
 from octavo.format.names import TopicPartition
 from octavo.jobs.copy_start import copy_start_offset
-from octavo.jobs.losses import LostPart, after_log_end
+from octavo.jobs.losses import FilePosition, LostPart, after_log_end, between
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL
 from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.lookup.bounds import OffsetRange
@@ -65,7 +65,7 @@ class Copied:
     batches: int = 0
     size: int = 0
     damage_count: int = 0
-    lost: list[OffsetRange] = field(default_factory=list)  # offsets that only damaged bytes can have held
+    lost: list[LostPart] = field(default_factory=list)  # with the offsets that only damaged bytes can have held
     after_end: LostPart = field(default_factory=LostPart)  # what follows the source's last sound batch
     notes: list[Note] = field(default_factory=list)
 
@@ -123,16 +123,18 @@ def run(
         findings.unreadable(source.files.location, source.failure)
     start = copy_start_offset(source, log, is_compacted=task.is_compacted)
     copied = Copied(start, start)
-    copying = _Copying(log, findings, copied, dry_run, findings.damage_count)
-    offsets = OffsetRange(start, source.log_end_offset)
-    for part in plan_partition(source, offsets):
+    parts = plan_partition(source, OffsetRange(start, source.log_end_offset))
+    first = parts[0].ranges[0] if parts else None
+    place = FilePosition(str(source.files.location.child(first.name)), first.start) if first else FilePosition("", 0)
+    copying = _Copying(source, log, findings, copied, dry_run, findings.damage_count, place)
+    for part in parts:
         for chunk in Source(part, findings):
             if is_ending():
                 break
             copying.take(chunk, part.end_offset)
             progress(int(chunk.table["size"].sum(dtype=np.int64)))
     if not is_ending():
-        copying.finish(source)
+        copying.finish()
     if not dry_run:
         advance_log_start(log, min(source.log_start_offset, log.log_end_offset))
     copied.damage_count, copied.notes = findings.damage_count, findings.notes
@@ -143,11 +145,13 @@ def run(
 class _Copying:
     """The copying of one partition."""
 
+    source: PartitionSnapshot
     log: PartitionLog
     findings: ScanFindings
     copied: Copied
     dry_run: bool
     known_damages: int  # how many were found up to the last batch
+    place: FilePosition  # after the last sound batch
     is_after_damage: bool = False
 
     def take(self, chunk: Chunk, end: int) -> None:
@@ -156,6 +160,7 @@ class _Copying:
         self._notice_damage()
         sound = sound_batches(chunk, start, end, self.findings)
         left = sound[(last_offsets(sound) >= start) & (sound["base_offset"] < end)]
+        self._pass(chunk, sound[last_offsets(sound) < start])
         breaks: set[int] = set()  # rows of `left` with damage right before them; `len(left)`: damage after the last one
         if self.findings.damage_count > self.known_damages:
             damaged = chunk.table["position"][unreadable(chunk.table)]
@@ -163,25 +168,37 @@ class _Copying:
         row = 0
         while row < len(left):
             self.is_after_damage |= row in breaks
-            self._note_loss_up_to(int(left[row]["base_offset"]))
+            position = chunk.file_position + int(left[row]["position"])
+            self._note_loss_up_to(int(left[row]["base_offset"]), FilePosition(chunk.path, position))
             until = min((found for found in breaks if found > row), default=len(left))
             count = until - row if self.dry_run else run_length(self.log, left[row:until])
             self._append(chunk, left[row : row + count])
+            self._pass(chunk, left[row : row + count])
             row += count
         self.is_after_damage |= len(left) in breaks
         self.known_damages = self.findings.damage_count
 
-    def _note_loss_up_to(self, offset: int) -> None:
-        """Note the offsets before this one that are missing, if there is damage where they would be."""
+    def _pass(self, chunk: Chunk, batches: NDArray[np.void]) -> None:
+        if len(batches):
+            end = chunk.file_position + int(batches[-1]["position"]) + int(batches[-1]["size"])
+            self.place = FilePosition(chunk.path, end)
+
+    def _note_loss_up_to(self, offset: int, place: FilePosition | None) -> None:
+        """Note the offsets before this one that are missing, if there is damage where they would be, and what is there.
+
+        `place` is where the batch with this offset begins; None: the log's end.
+        """
         if self.is_after_damage and offset > self.copied.end_offset:
-            self.copied.lost.append(OffsetRange(self.copied.end_offset, offset))
+            lost = between(self.source, self.place, place)
+            lost.first_offset, lost.last_offset = self.copied.end_offset, offset - 1
+            self.copied.lost.append(lost)
         self.is_after_damage = False
 
-    def finish(self, source: PartitionSnapshot) -> None:
+    def finish(self) -> None:
         """Note what is missing at the source's end, and what lies after it."""
         self._notice_damage()
-        self._note_loss_up_to(source.log_end_offset)
-        self.copied.after_end = after_log_end(source)
+        self._note_loss_up_to(self.source.log_end_offset, None)
+        self.copied.after_end = after_log_end(self.source)
 
     def _notice_damage(self) -> None:
         """Notice what the source reported between two chunks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,13 @@ class LostPart:
         self.last_offset = last if self.last_offset is None else max(last, self.last_offset)
 
 
+class FilePosition(NamedTuple):
+    """A position in a log file."""
+
+    path: str
+    position: int
+
+
 @dataclass(slots=True)
 class Losses:
     """What recovery cuts from logs, by log file."""
@@ -85,6 +93,24 @@ def from_offset(log: PartitionLog, offset: int) -> LostPart:
     lost = LostPart()
     for part in losses.by_path.values():
         lost.add(part)
+    return lost
+
+
+def between(source: PartitionSnapshot, start: FilePosition, end: FilePosition | None) -> LostPart:
+    """What lies between two places of a log, by default up to its end; nothing if that cannot be read."""
+    slots = {str(source.files.path(segment)): slot for slot, segment in enumerate(source.segments)}
+    lost, first, last = LostPart(), slots.get(start.path), slots.get(end.path) if end else len(slots) - 1
+    if first is None or last is None:
+        return lost  # in a file that has replaced others since
+    try:
+        for slot in range(first, last + 1):
+            segment = source.segments[slot]
+            with follow(source.files.path(segment)) as log:
+                position = start.position if slot == first else 0
+                stop = end.position if end and slot == last else source.end_position(slot, log)
+                lost.add(look_at(log, position, max(position, stop), segment.base_offset))
+    except OSError:
+        return LostPart()
     return lost
 
 

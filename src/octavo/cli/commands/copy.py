@@ -10,7 +10,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import config_option, echo, include_option, json_option, many, path_type, print_json, say_notes
-from octavo.cli.owner import Ownership, lost_text, offsets_text, owned, warnings_on_stderr, without_reason
+from octavo.cli.owner import Ownership, lost_text, owned, warnings_on_stderr, without_reason
 from octavo.cli.progress import progress_bar
 from octavo.errors import OctavoError, ScanError, first_of
 from octavo.format.names import CLUSTER_METADATA_TOPIC, TopicPartition
@@ -142,8 +142,8 @@ def _summary(done: Sequence[tuple[CopyTask, Copied]], failed: Sequence[TopicPart
     topics = {task.topic_partition.topic for task, _ in done}
     where = f"{many(len(done), 'partition')} of {many(len(topics), 'topic')}"
     parts = [(task.topic_partition, part) for task, copied in done for part in copied.lost]
-    lost = [f"{name} {offsets_text(part.start, part.end - 1)}" for name, part in parts]
-    lost += [f"{task.topic_partition} {lost_text(copied.after_end)}" for task, copied in done if copied.after_end.size]
+    parts += [(task.topic_partition, copied.after_end) for task, copied in done if copied.after_end.size]
+    lost = [f"{name} {lost_text(part)}" for name, part in parts]
     is_damaged = any(copied.damage_count for _, copied in done)
     named = first_of(lost) or ("unknown offsets, see the notes" if is_damaged else "nothing")
     incomplete = f"; failed: {first_of([*map(str, sorted(failed))])}" if failed else ""
@@ -151,7 +151,5 @@ def _summary(done: Sequence[tuple[CopyTask, Copied]], failed: Sequence[TopicPart
 
 
 def _lost_offsets(copied: Copied) -> list[list[int]]:
-    lost, after = [[part.start, part.end - 1] for part in copied.lost], copied.after_end
-    if after.first_offset is not None and after.last_offset is not None:
-        lost.append([after.first_offset, after.last_offset])
-    return lost
+    lost = [(part.first_offset, part.last_offset) for part in (*copied.lost, copied.after_end)]
+    return [[first, last] for first, last in lost if first is not None and last is not None]
