@@ -37,7 +37,8 @@ def test_on_a_terminal_the_table_fits(columns: int) -> None:
     plain = seen.replace("\x1b[1m", "").replace("\x1b[0m", "")
     assert max(map(len, plain.splitlines())) <= columns
     assert [line.split()[0] for line in plain.splitlines() if not line.startswith(" ")] == NAMES
-    assert "\x1b[1mretention.ms\x1b[0m  (topic)\n    LONG, default 604800000, ≥ -1\n" in seen
+    assert "\x1b[1mretention.ms\x1b[0m  (topic)\n    LONG, default 604800000 (7 d), ≥ -1\n" in seen
+    assert "default 9223372036854775807, " in " ".join(plain.split())  # flush.ms: never
 
 
 def test_as_json_a_config_is_an_object() -> None:

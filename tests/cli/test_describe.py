@@ -114,7 +114,26 @@ def test_a_narrow_terminal_still_shows_the_cluster_and_the_configs(
     out = octavo_on_terminal(80, "describe", "disk")
     assert (tmp_path / "disk" / "meta.properties").read_text().partition("cluster.id=")[2].split()[0] in out
     shown = " ".join(out[out.index("configs that are set") :].split())
-    assert "cleanup.policy=compact, delete.retention.ms=600000, unclean.leader.election.enable=false" in shown
+    assert "cleanup.policy=compact, delete.retention.ms=600000 (10 min), unclean.leader.election.enable=false" in shown
+
+
+def test_a_terminal_shows_larger_units() -> None:
+    """In a pipe and as JSON the numbers stay alone."""
+    line = "describe", str(unpack("v431-clean")), "--topic", "codec.none"
+    seen, piped = octavo_on_terminal(200, *line), octavo(*line).stdout
+    (topic,) = described(unpack("v431-clean"), topic="codec.none")["topic"]
+    size = topic["partitions"][0]["bytes"]
+    assert f" {size} ({size / 1024:.1f} KiB) " in seen
+    assert [row.split()[1:4] for row in seen.splitlines() if row.startswith("retention.ms ")] == [
+        ["604800000", "(7", "d)"]
+    ]
+    assert [row.split() for row in piped.splitlines() if row.startswith("retention.ms ")] == [
+        ["retention.ms", "604800000", "default"]
+    ]
+    disks, topics = octavo_on_terminal(200, "describe", str(unpack("v431-clean"))).split("\ntopic  ")
+    assert "KiB)" in disks
+    assert "KiB)" in topics
+    assert "segment.bytes=104857600 (100 MiB)" in topics
 
 
 def test_a_table_names_what_is_set_and_what_is_open() -> None:

@@ -161,6 +161,12 @@ def test_a_folder_leads_on_to_a_topic_of_the_users(tmp_path: Path) -> None:
     assert octavo("explain", str(tmp_path)).stderr == f"octavo: next: octavo explain {tmp_path}/orders-0\n"
 
 
+def test_a_terminal_shows_the_sizes_of_a_folders_files_with_units(tmp_path: Path) -> None:
+    (tmp_path / "00000000000000000000.log").write_bytes(bytes(20480))
+    assert " 20480 (20 KiB)  a segment" in octavo_on_terminal(120, "explain", str(tmp_path))
+    assert " 20480  a segment" in octavo("explain", str(tmp_path)).stdout
+
+
 def test_an_empty_index_is_said_to_be_empty(tmp_path: Path) -> None:
     name = "00000000000000000000.index"
     assert explain(tmp_path, b"", name=name).stdout == "         0  the file is empty: it has no entries yet\n"

@@ -11,6 +11,8 @@ import pytest
 
 from octavo.cli.command_table import COMMANDS
 from octavo.cli.examples import EXAMPLES, HINTS
+from octavo.cli.units import with_units
+from octavo.format.compression.dispatch import DEFAULT_LIMIT
 from tests.cli.runs import octavo
 
 TYPED = [(name, line) for name, lines in EXAMPLES.items() for line in lines]
@@ -43,6 +45,11 @@ def test_help_without_a_command_and_of_a_verbatim_one() -> None:
     run = octavo("help", "cta")
     assert (run.exit, run.stderr) == (2, "octavo: No such command 'cta' (did you mean cat?); see `octavo --help`\n")
     assert "try `octavo topics`" in octavo("help", "ls").stderr
+
+
+def test_the_limit_of_unpacking_is_shown_with_its_unit() -> None:
+    shown = with_units(f"{DEFAULT_LIMIT} bytes").replace(" bytes", "")
+    assert f"default {shown};" in " ".join(octavo("topics", "--help").stdout.split())
 
 
 @pytest.mark.parametrize(("typed", "meant"), HINTS.items())

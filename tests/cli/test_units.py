@@ -21,6 +21,7 @@ from octavo.cli.units import with_units
         ("retention.bytes is 1073741824", "retention.bytes is 1073741824 (1 GiB)"),
         ("retention.bytes: 1073741824 bytes", "retention.bytes: 1073741824 bytes (1 GiB)"),
         ("offset 604800000", "offset 604800000"),
+        ("flush.ms is 9223372036854775807", "flush.ms is 9223372036854775807"),  # never
     ],
 )
 def test_large_numbers_get_their_units(line: str, shown: str) -> None:

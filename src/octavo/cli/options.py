@@ -106,7 +106,7 @@ def _set_unpack_limit(context: click.Context, _: click.Parameter, given: int | N
 
 unpacked_option = click.option(
     "--max-unpacked-bytes", type=click.IntRange(min=1), metavar="N", expose_value=False, callback=_set_unpack_limit,
-    help="How many bytes a compressed batch may unpack to, default 268435456; a larger one counts as damaged.",
+    help="How many bytes a compressed batch may unpack to, default 268435456 (256 MiB); larger ones count as damaged.",
 )  # fmt: skip
 isolation_option = click.option(
     "--isolation-level", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted",

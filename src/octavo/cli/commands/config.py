@@ -11,6 +11,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, print_json
+from octavo.cli.units import config_cell
 from octavo.config import BROKER_CONFIGS, TOPIC_CONFIGS, ConfigKey, Unit, as_text, find
 from octavo.errors import ConfigError
 
@@ -78,7 +79,7 @@ def _description(key: ConfigKey) -> Iterator[str]:
     facts = {
         "config of": f"a {_scope(key)}{hidden}",
         "type": key.kind.name,
-        "default": key.default_text,
+        "default": config_cell(key.name, key.default_text),
         "range": str(key.valid),
         "broker": ", ".join(map(str, key.synonyms)),
     }
@@ -91,7 +92,8 @@ def _description(key: ConfigKey) -> Iterator[str]:
 
 def _entry(key: ConfigKey) -> Iterator[str]:
     """A config of the table, on a terminal."""
-    facts = f"{key.kind.name}, default {key.default_text}" + (f", {key.valid}" if str(key.valid) else "")
+    default = config_cell(key.name, key.default_text)
+    facts = f"{key.kind.name}, default {default}" + (f", {key.valid}" if str(key.valid) else "")
     yield f"{click.style(key.name, bold=True)}  ({_scope(key)})"
     yield _wrapped(facts)
     yield _wrapped(key.summary)

@@ -16,6 +16,7 @@ from octavo.cli.options import (
 )
 from octavo.cli.table import TableColumn, cell_text, fitted, print_table
 from octavo.cli.times import iso_time
+from octavo.cli.units import config_cell, size_cell
 from octavo.format.names import TOPIC_STORE
 from octavo.jobs.describe.cluster import DescribedCluster, DiskDescription
 from octavo.jobs.describe.topics import ConfigInForce, PartitionDescription, TopicDescription
@@ -35,9 +36,9 @@ _DISKS = (
 )
 _TOPICS = (
     TableColumn("topic"),
-    TableColumn("partitions", right=True),
+    TableColumn("partitions", right=True, importance=2),
     TableColumn("bytes", right=True),
-    TableColumn("formats", importance=2),
+    TableColumn("formats", importance=1),
     TableColumn("configs that are set", wraps=True),
 )
 _PARTITIONS = (
@@ -112,7 +113,7 @@ def _print_topics(topics: Sequence[TopicDescription]) -> None:
         print("\n" if number else "", end="")
         echo(f"{topic.topic}, id {topic.topic_id or '-'}")
         print_table(_PARTITIONS, [[cell_text(value) for value in _placed(part)] for part in topic.partitions])
-        configs = [(name, config.value or "-", config.source) for name, config in topic.configs.items()]
+        configs = [(name, config_cell(name, found.value or "-"), found.source) for name, found in topic.configs.items()]
         print()
         print_table(_CONFIGS, sorted(configs, key=lambda row: row[2] == DEFAULT_SOURCE))
 
@@ -138,15 +139,16 @@ def _print_transactions(transactions: Sequence[OpenTransaction]) -> None:
 def _disk_cells(disk: DiskDescription) -> tuple[object, ...]:
     stopped = "cleanly" if disk.stopped_cleanly else "no: in use, or crashed"
     identity = disk.path, disk.cluster_id, disk.node_id, disk.directory_id
-    return *identity, disk.partitions, disk.size, disk.leaving, stopped
+    return *identity, disk.partitions, size_cell(disk.size), disk.leaving, stopped
 
 
 def _topic_cells(topic: TopicDescription) -> list[str]:
-    own = [f"{name}={config.value}" for name, config in topic.configs.items() if _is_own(config)]
+    own = {name: str(config.value) for name, config in topic.configs.items() if _is_own(config)}
+    shown = ", ".join(f"{name}={config_cell(name, value)}" for name, value in own.items())
     magics = sorted({magic for partition in topic.partitions for magic in partition.magics})
     size = sum(partition.size for partition in topic.partitions)
     formats = [f"v{magic}" for magic in magics]
-    return [topic.topic, *map(cell_text, (len(topic.partitions), size, formats, ", ".join(own) or None))]
+    return [topic.topic, *map(cell_text, (len(topic.partitions), size_cell(size), formats, shown or None))]
 
 
 def _is_own(config: ConfigInForce) -> bool:
@@ -160,7 +162,7 @@ def _placed(partition: PartitionDescription) -> tuple[object, ...]:
         partition.topic_partition.partition,
         partition.disk,
         partition.segments,
-        partition.size,
+        size_cell(partition.size),
         partition.log_start_offset,
         partition.log_end_offset,
         partition.last_stable_offset,

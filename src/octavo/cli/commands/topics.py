@@ -10,7 +10,7 @@ from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.cli.table import TableColumn, cell_text, print_table
 from octavo.cli.times import iso_time
-from octavo.cli.units import with_units
+from octavo.cli.units import size_cell
 from octavo.format.compression.codec import CODECS
 from octavo.jobs.count import PartitionCount, TopicCounts
 from octavo.kernels.layout import NO_TIMESTAMP
@@ -84,9 +84,7 @@ def _cells(row: PartitionCount) -> list[str]:
         "firstTimestamp": None if first is None else iso_time(first),
         "maxTimestamp": iso_time(last),
     }
-    fields = {**_fields(row), **times}
-    if sys.stdout.isatty():
-        fields["bytes"] = with_units(f"{row.tally.size} bytes").replace(" bytes", "", 1)
+    fields = {**_fields(row), **times, "bytes": size_cell(row.tally.size)}
     return [cell_text(value) for value in fields.values()]
 
 

@@ -6,6 +6,7 @@ import shlex
 
 from octavo.cli.options import echo, print_json
 from octavo.cli.table import TableColumn, print_table
+from octavo.cli.units import size_cell
 from octavo.errors import CorruptionError
 from octavo.format.names import (
     BROKER_STORE,
@@ -75,7 +76,7 @@ def explain_folder(folder: Location, as_json: bool) -> int:
     if not rows:
         echo(f"octavo: {folder}: the folder is empty", err=True)
         return 0
-    print_table(_COLUMNS, [[e.name, "-" if e.is_folder else str(e.size), meaning] for e, meaning in rows])
+    print_table(_COLUMNS, [[e.name, "-" if e.is_folder else size_cell(e.size), meaning] for e, meaning in rows])
     logs = [entry.name for entry, _ in rows if entry.name.endswith(FileKind.LOG)]
     partitions = [entry.name for entry, meaning in rows if entry.is_folder and meaning]
     partitions.sort(key=lambda name: name.startswith("__"))  # Kafka's own topics last
