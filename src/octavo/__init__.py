@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from octavo.client.producer.future import RecordFuture, RecordMetadata
     from octavo.client.producer.producer import Producer
     from octavo.client.producer.table import AppendedRecords
-    from octavo.config.resolved import LogConfig
+    from octavo.config.resolved import BrokerConfig, LogConfig
     from octavo.coordinator.groups.offsets import OffsetAndMetadata
     from octavo.errors import (
         AppendRejected,
@@ -72,11 +72,13 @@ if TYPE_CHECKING:
     from octavo.format.names import TopicPartition
     from octavo.format.record import Header, TimestampType
     from octavo.scanner.api import Scan, scan
-    from octavo.scanner.findings import Note
+    from octavo.scanner.findings import Note, ScanFindings
     from octavo.scanner.following.consumer import ScanConsumer
+    from octavo.scanner.reading.arrow import read_tasks
+    from octavo.scanner.reading.plan import ReadTask
     from octavo.scanner.reading.records import ConsumerRecord
     from octavo.storage.directory.open_logs import Loss
-    from octavo.storage.log.retain import Verdict
+    from octavo.storage.log.retain import RetentionReason, Verdict
 
 __version__ = "0.1.0"
 
@@ -84,6 +86,7 @@ __all__ = [
     "AppendRejected",
     "AppendedRecords",
     "Broker",
+    "BrokerConfig",
     "ConfigError",
     "Consumer",
     "ConsumerRecord",
@@ -123,15 +126,18 @@ __all__ = [
     "PolicyViolationError",
     "Producer",
     "ProducerFencedError",
+    "ReadTask",
     "RecordBatchTooLargeError",
     "RecordError",
     "RecordFuture",
     "RecordMetadata",
     "RecordTooLargeError",
     "RecordsRejected",
+    "RetentionReason",
     "Scan",
     "ScanConsumer",
     "ScanError",
+    "ScanFindings",
     "StagedFileLostError",
     "TimestampType",
     "TopicExistsError",
@@ -145,6 +151,7 @@ __all__ = [
     "UnsupportedCompressionTypeError",
     "Verdict",
     "__version__",
+    "read_tasks",
     "scan",
 ]
 
@@ -152,6 +159,7 @@ __all__ = [
 _HOMES = {
     "AppendedRecords": "octavo.client.producer.table",
     "Broker": "octavo.broker.broker",
+    "BrokerConfig": "octavo.config.resolved",
     "Consumer": "octavo.client.consumer.consumer",
     "ConsumerRecord": "octavo.scanner.reading.records",
     "Header": "octavo.format.record",
@@ -161,13 +169,17 @@ _HOMES = {
     "Note": "octavo.scanner.findings",
     "OffsetAndMetadata": "octavo.coordinator.groups.offsets",
     "Producer": "octavo.client.producer.producer",
+    "ReadTask": "octavo.scanner.reading.plan",
     "RecordFuture": "octavo.client.producer.future",
     "RecordMetadata": "octavo.client.producer.future",
+    "RetentionReason": "octavo.storage.log.retain",
     "Scan": "octavo.scanner.api",
     "ScanConsumer": "octavo.scanner.following.consumer",
+    "ScanFindings": "octavo.scanner.findings",
     "TimestampType": "octavo.format.record",
     "TopicPartition": "octavo.format.names",
     "Verdict": "octavo.storage.log.retain",
+    "read_tasks": "octavo.scanner.reading.arrow",
     "scan": "octavo.scanner.api",
 }
 

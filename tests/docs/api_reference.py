@@ -10,13 +10,18 @@ from types import ModuleType
 
 WIDTH = 100
 # Only these are constructed by users; the others are results of calls.
-CONSTRUCTED = ("LogDir", "Broker", "Kafka")
+CONSTRUCTED = ("LogDir", "Broker", "Kafka", "ScanFindings")
 # Public for other parts of this package, not for users.
 HIDDEN = (
     *("check_complete", "check_configs", "check_topic", "close_first", "disown"),
     *("action", "hitting", "is_empty", "last_requests", "try_hit"),
     *("future_and_stray", "make_dispatcher", "make_loop", "make_missing", "ownership", "producer_ids", "write_held"),
+    *("LogDir.broker_sources", "LogDir.group_coordinator", "LogDir.log", "LogDir.logs", "LogDir.prefer_directory"),
+    *("LogDir.shared", "LogDir.transactions", "Tally.add"),
+    *(f"ScanFindings.{name}" for name in ("count", "damage", "loss", "note", "take", "unreadable")),
 )
+# What the reference shows for the factories of defaults.
+EMPTY = {"dict": "{}", "list": "[]", "set": "set()"}
 _SECTIONS = ("Args:", "Returns:", "Raises:", "Yields:")
 _ENTRY = re.compile(r"^    ([*\w]+): ")
 _FIELD = re.compile(
@@ -38,6 +43,22 @@ def api_reference(module: ModuleType) -> str:
     if errors:
         parts.append(_errors(errors))
     return "\n".join(parts)
+
+
+def annotated(module: ModuleType) -> Iterator[tuple[str, str]]:
+    """Every annotation that the reference is about, and where it stands: in signatures, attributes and fields."""
+    for name in module.__all__:
+        value = getattr(module, name)
+        if not inspect.isclass(value):
+            members = [(name, value)] if callable(value) else []
+        else:
+            members = [(f"{name}.{member}", found) for member, found in _members(value)]
+            members += [(name, value.__init__)] if name in CONSTRUCTED else []
+            yield from ((f"{name}.{field}", kind) for field, kind, *_ in _fields(value))
+        for where, member in members:
+            function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+            for annotation in inspect.get_annotations(function).values():
+                yield where, str(annotation)
 
 
 def _is_error(value: object) -> bool:
@@ -129,8 +150,8 @@ def _fields(cls: type) -> Iterator[tuple[str, ...]]:
     source = inspect.getsource(cls) if declared else ""
     for field in _FIELD.finditer(source):
         if field["name"] in declared and not field["name"].startswith("_"):
-            default = (field["default"] or "").replace("field(default_factory=dict)", "{}")
-            cells = (f"`{field['kind']}`", f"`{default}`" if default else "", field["doc"] or "")
+            default = re.sub(r"field\(default_factory=(\w+)\)", lambda made: EMPTY[made[1]], field["default"] or "")
+            cells = (f"`{field['kind']}`", f"`{default}`" if default else "", (field["doc"] or "").replace("<", r"\<"))
             yield field["name"], *(cell.replace("|", r"\|") for cell in cells)
 
 
@@ -142,7 +163,8 @@ def _members(cls: type) -> Iterator[tuple[str, object]]:
             continue
         for name, value in vars(base).items():
             is_member = isinstance(value, property | staticmethod | classmethod) or inspect.isfunction(value)
-            if is_member and not name.startswith("_") and name not in (*seen, *HIDDEN) and _doc(value):
+            is_hidden = name in (*seen, *HIDDEN) or f"{cls.__name__}.{name}" in HIDDEN
+            if is_member and not name.startswith("_") and not is_hidden and _doc(value):
                 seen.add(name)
                 yield name, value
 

@@ -62,11 +62,11 @@ class ExportTask:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """What was written, and what was noted on the way."""
+    """A file that was written, and what was noted on the way."""
 
-    path: Path  # a hidden file, until `commit` has renamed it
+    path: Path
     rows: int
-    size: int
+    size: int  # in bytes
     notes: tuple[Note, ...]
     damage_count: int
 

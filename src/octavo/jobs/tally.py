@@ -30,7 +30,7 @@ class Tally:
 
     batches: int = 0
     records: int = 0
-    size: int = 0
+    size: int = 0  # in bytes
     first_timestamp: int | None = None
     max_timestamp: int = NO_TIMESTAMP
     magics: set[int] = field(default_factory=set)

@@ -45,6 +45,11 @@ class Upgraded:
     segments: tuple[Rewritten, ...] = ()
     error: Exception | None = None
 
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition."""
+        return self.plan.topic_partition
+
 
 def plan(logs: LogManager, codec: Codec | None) -> list[UpgradePlan]:
     """A plan for each partition, except the cluster's metadata log, which belongs to the controllers."""

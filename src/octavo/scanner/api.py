@@ -195,7 +195,7 @@ class Scan:
     def plan(self) -> list[ReadTask]:
         """Independent, picklable tasks, sorted by topic, partition and offset.
 
-        `octavo.scanner.reading.arrow.read_tasks` runs them.
+        `octavo.read_tasks` reads them, in any process.
         """
         self._check_unlimited("plan")
         return list(self._tasks)

@@ -23,7 +23,10 @@ class Note(NamedTuple):
 
 
 class ScanFindings:
-    """Collects the notes of one scan; `damage_count` counts those about something that could not be read."""
+    """Collects what is unexpected while tasks are read: in `notes`, and in `damage_count` how many damaged places.
+
+    With `on_damage="raise"` the first damaged place raises its error, with `"skip"` reading continues after it.
+    """
 
     def __init__(self, on_damage: OnDamage = "raise", advice: str = "") -> None:
         self.on_damage = on_damage
@@ -32,6 +35,7 @@ class ScanFindings:
         self.damage_count = 0
 
     def note(self, path: object, sentence: str, *, is_damage: bool = False, position: int | None = None) -> None:
+        """Add a note."""
         self.notes.append(Note(str(path), sentence, is_damage, position))
 
     def take(self, notes: Iterable[Note]) -> None:

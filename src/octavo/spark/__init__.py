@@ -11,12 +11,38 @@ from typing import TYPE_CHECKING
 from octavo.spark.version import check_version
 
 if TYPE_CHECKING:
+    from octavo.jobs.compact import CompactedPartition
+    from octavo.jobs.count import PartitionCount
+    from octavo.jobs.export import ExportResult
+    from octavo.jobs.reindex import ReindexResult
+    from octavo.jobs.tally import Tally
+    from octavo.jobs.upgrade import Upgraded
+    from octavo.jobs.verify.finding import Finding, FindingKind, Severity
+    from octavo.jobs.verify.job import VerifySummary
     from octavo.spark.data_source import register
-    from octavo.spark.jobs import compact, export, reindex, topics, upgrade, verify
+    from octavo.spark.jobs import TopicsReport, VerifyReport, compact, export, reindex, topics, upgrade, verify
     from octavo.spark.source.arrow_scan import scan, scan_stream
     from octavo.spark.source.skipped import skipped
+    from octavo.storage.cleaner.clean import Cleaned
+    from octavo.storage.cleaner.explain import Explanation
+    from octavo.storage.rewriting.rewrite import Rewritten
 
 __all__ = [
+    "Cleaned",
+    "CompactedPartition",
+    "Explanation",
+    "ExportResult",
+    "Finding",
+    "FindingKind",
+    "PartitionCount",
+    "ReindexResult",
+    "Rewritten",
+    "Severity",
+    "Tally",
+    "TopicsReport",
+    "Upgraded",
+    "VerifyReport",
+    "VerifySummary",
     "compact",
     "export",
     "register",
@@ -29,7 +55,22 @@ __all__ = [
     "verify",
 ]
 
-_JOBS = dict.fromkeys(("compact", "export", "reindex", "topics", "upgrade", "verify"), "octavo.spark.jobs")
+# The jobs and what they return.
+_JOBS = {
+    **dict.fromkeys(("compact", "export", "reindex", "topics", "upgrade", "verify"), "octavo.spark.jobs"),
+    **dict.fromkeys(("TopicsReport", "VerifyReport"), "octavo.spark.jobs"),
+    "Cleaned": "octavo.storage.cleaner.clean",
+    "CompactedPartition": "octavo.jobs.compact",
+    "Explanation": "octavo.storage.cleaner.explain",
+    "ExportResult": "octavo.jobs.export",
+    **dict.fromkeys(("Finding", "FindingKind", "Severity"), "octavo.jobs.verify.finding"),
+    "PartitionCount": "octavo.jobs.count",
+    "ReindexResult": "octavo.jobs.reindex",
+    "Rewritten": "octavo.storage.rewriting.rewrite",
+    "Tally": "octavo.jobs.tally",
+    "Upgraded": "octavo.jobs.upgrade",
+    "VerifySummary": "octavo.jobs.verify.job",
+}
 _OF_THE_SOURCE = {
     "register": "octavo.spark.data_source",
     **dict.fromkeys(("scan", "scan_stream"), "octavo.spark.source.arrow_scan"),

@@ -9,19 +9,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from octavo.jobs.describe.groups import MemberDescription
     from octavo.testing.clock import BrokerClock
     from octavo.testing.faults import Faults, RequestFault
     from octavo.testing.groups import GroupView
+    from octavo.testing.journal import JournalEntry
     from octavo.testing.kafka import Kafka
 
-__all__ = ["BrokerClock", "Faults", "GroupView", "Kafka", "RequestFault"]
+__all__ = ["BrokerClock", "Faults", "GroupView", "JournalEntry", "Kafka", "MemberDescription", "RequestFault"]
 
-_HOMES = {"BrokerClock": "clock", "RequestFault": "faults", "Faults": "faults", "GroupView": "groups", "Kafka": "kafka"}
+_HOMES = {
+    "BrokerClock": "octavo.testing.clock",
+    "Faults": "octavo.testing.faults",
+    "GroupView": "octavo.testing.groups",
+    "JournalEntry": "octavo.testing.journal",
+    "Kafka": "octavo.testing.kafka",
+    "MemberDescription": "octavo.jobs.describe.groups",
+    "RequestFault": "octavo.testing.faults",
+}
 
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'octavo.testing' has no attribute {name!r}")
-    value: object = getattr(import_module(f"octavo.testing.{_HOMES[name]}"), name)
+    value: object = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

@@ -58,7 +58,7 @@ def command(
 
 
 def _print(done: Upgraded, *, dry_run: bool, as_json: bool) -> None:
-    name = done.plan.topic_partition
+    name = done.topic_partition
     changed = [segment for segment in done.segments if segment.base_offsets]
     before, after = sum(segment.segment.size for segment in changed), sum(segment.size for segment in changed)
     batches = sum(segment.changed_batches for segment in changed)

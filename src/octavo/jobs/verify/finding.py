@@ -18,7 +18,7 @@ MOST_FINDINGS = 1000
 class Severity(StrEnum):
     """`info` is what a crash, a running broker or a deletion normally leaves; anything else is a `problem`.
 
-    `severities` has the rules; docs/commands/verify.md lists all cases.
+    docs/commands/verify.md lists all cases; `severities` has the rules.
     """
 
     PROBLEM = "problem"
@@ -84,7 +84,7 @@ MEANINGS: dict[FindingKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of output: where, what kind, and a sentence with what was found and what was expected."""
+    """A line of `octavo verify`: where, what kind, and a sentence with what was found and what was expected."""
 
     path: str
     position: int | None

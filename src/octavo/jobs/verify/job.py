@@ -29,7 +29,7 @@ class VerifySummary:
     segments: int = 0
     batches: int = 0
     records: int = 0
-    size: int = 0
+    size: int = 0  # in bytes
 
     def count(self, findings: list[Finding]) -> list[Finding]:
         infos = sum(found.severity is Severity.INFO for found in findings)

@@ -60,7 +60,16 @@ def read_tasks(
     text: bool = False,
     pool: ColumnPool | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The record batches of tasks, of about 2 MB each, which the caller may keep. `pool` must have the same columns."""
+    """The record batches of a scan's tasks, of about 2 MB each, which the caller may keep.
+
+    Args:
+        tasks: some tasks of `Scan.plan`, or all.
+        columns: the names of the columns, as in `Scan.columns`.
+        findings: collects what is unexpected, and decides what damage does.
+        dictionaries: make repeating strings, such as the topic, dictionaries.
+        text: make keys, values and header values strings instead of bytes.
+        pool: memory to read into, from an earlier call with the same columns.
+    """
     pool = pool or ColumnPool(wanted_columns(columns))
     reader = TaskReader(columns, findings, pool.take)
     builder = BatchBuilder(schema_of(columns, dictionaries=dictionaries), pool)

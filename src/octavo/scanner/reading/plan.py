@@ -67,7 +67,7 @@ class ScanRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReadTask:
-    """Records of one partition, in offset order. Picklable."""
+    """A part of a scan: some records of one partition, in offset order. It can be pickled, and read in any process."""
 
     folder: Location
     topic: str

@@ -25,8 +25,8 @@ class Explanation:
     cleanable: CleanableRange
     is_compacted: bool  # cleanup.policy has compact
     is_eligible: bool
-    verdict: str
-    hold: str
+    verdict: str  # why it is due, or why not
+    hold: str  # what keeps the rest from being cleaned
     open_transaction: HoldingTransaction | None
 
 

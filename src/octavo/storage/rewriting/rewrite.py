@@ -36,11 +36,11 @@ class RewriteTask:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The `.cleaned` files that replace a segment, by base offset; empty if the segment stays as it is."""
+    """How a segment was rewritten; if nothing had to change, `base_offsets` is empty and the segment stays as it is."""
 
     segment: SourceSegment
-    base_offsets: tuple[int, ...]
-    size: int
+    base_offsets: tuple[int, ...]  # of the segments that replace it, first as `.cleaned` files
+    size: int  # in bytes
     changed_batches: int
 
 
