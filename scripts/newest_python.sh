@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Print the newest Python that the installed PySpark allows, from the PATH or pyenv, if it is newer than that of .venv;
-# otherwise print nothing.
+# otherwise print nothing. With a version, such as 3.11, print a Python of that version, if there is one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,7 +20,7 @@ END
 # A command may exist without a working interpreter, like pyenv's shims.
 works() { "$1" -c "import ensurepip, sys, venv; sys.exit(sys.version.startswith('$2.') is False)" >/dev/null 2>&1; }
 
-for version in $(newer_versions); do
+for version in ${1:-$(newer_versions)}; do
     for python in "python$version" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python; do
         if works "$python" "$version"; then
             command -v "$python"

@@ -1,12 +1,26 @@
 #!/usr/bin/env bash
 # Build what a release uploads, an sdist and a wheel, into dist/; check both, and try them in empty environments:
-# on the Python of .venv and on the newest one here, the wheel and a build without a compiler, with and without Spark.
+# on the Python of .venv, the newest one here and the oldest one supported, the wheel and a build without a compiler,
+# with and without Spark.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset PYTHONPATH
+oldest=3.11
 work=build/wheels
 tools=$work/tools
 pip() { "$1/bin/python" -m pip --disable-pip-version-check install --quiet "${@:2}"; }
+
+version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])'; }
+
+pythons=(.venv/bin/python $(scripts/newest_python.sh))
+if [[ $(version_of .venv/bin/python) != "$oldest" ]]; then
+    found=$(scripts/newest_python.sh "$oldest")
+    if [[ ! $found ]]; then
+        echo "Python $oldest is needed too: put it on the PATH, or install it with pyenv." >&2
+        exit 1
+    fi
+    pythons+=("$found")
+fi
 
 rm -rf "$work" dist
 .venv/bin/python -m venv "$tools"
@@ -34,8 +48,8 @@ smoke() {
     OCTAVO_SMOKE_PYTHON=$PWD/$work/$1/bin/python OCTAVO_SMOKE_KERNELS=$2 .venv/bin/python -m pytest -q tests/smoke
 }
 
-for python in .venv/bin/python $(scripts/newest_python.sh); do
-    version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+for python in "${pythons[@]}"; do
+    version=$(version_of "$python")
     for kernels in compiled plain-Python; do
         name=$version-$kernels
         "$python" -m venv "$work/$name"

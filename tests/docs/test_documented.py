@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -70,3 +71,17 @@ def test_every_variable_that_asks_for_more_tests_is_in_their_list() -> None:
     modules = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")]
     read = {name for text in modules for name in re.findall(r'environ\.get\("(OCTAVO_[A-Z_]+)", "', text)}
     assert read and all(f"`{name}" in (ROOT / "tests" / "README.md").read_text(encoding="utf-8") for name in read)
+
+
+def test_the_glossary_is_sorted_and_has_our_own_words() -> None:
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\| ([^|]+) \| ", page, re.MULTILINE)[1:]
+    assert words == sorted(words, key=str.lower)
+    own = {"finding", "golden directory", "kernel", "note", "owner", "problem", "staged file", "torn", "twin", "upkeep"}
+    assert own <= set(words)
+
+
+def test_a_release_is_tried_on_the_oldest_python() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    oldest = project["requires-python"].removeprefix(">=")
+    assert f"\noldest={oldest}\n" in (ROOT / "scripts" / "wheels.sh").read_text(encoding="utf-8")
