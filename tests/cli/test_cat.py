@@ -247,12 +247,20 @@ def test_only_the_batch_with_a_wrong_length_is_lost(name: str, has_index: bool, 
     assert done.stderr.count(b"\n") == 1
 
 
-@pytest.mark.parametrize("archive", ["v431-corrupt", "v431-torn", "v431-killed"])
+# Their logs are damaged, so that batches are skipped. In the others only small files are, or a crash cut off the end.
+DAMAGED_LOGS = {
+    "v431-corrupt": ("bad-", "count-", "flip-", "length-", "log-", "marker-"),
+    "v431-torn": ("crash.compacted-0", "crash.prealloc-0"),
+    "v431-killed": (),
+}
+
+
+@pytest.mark.parametrize("archive", DAMAGED_LOGS)
 def test_whatever_the_damage_there_is_no_traceback(archive: str, tmp_path: Path) -> None:
     for folder in sorted(path for path in archives.unpack(archive).iterdir() if path.is_dir()):
         for isolation in ("read_uncommitted", "read_committed"):
             done = octavo("cat", str(folder), "--isolation-level", isolation, "--output", str(tmp_path / "out"))
-            assert done.exit in (0, 1)
+            assert done.exit == folder.name.startswith(DAMAGED_LOGS[archive]), folder
             assert "Traceback" not in done.stderr and "unexpected" not in done.stderr, folder
 
 
