@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.reply import CoordinatorReply
 from octavo.broker.request import Answer, Request
 from octavo.broker.security.acls import Operation
@@ -21,7 +21,7 @@ def handle(request: Request, context: Context) -> Answer:
         if not all(map(may_describe, body["subscribedTopicNames"] or ())):
             raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     except RequestError as error:
-        return {"errorCode": error.code}
+        return error_fields(error)
     reply = CoordinatorReply(context.loop)
     host = f"/{request.peer.host}"
     heartbeat = Heartbeat(body, request.version, request.client_id, host, reply, may_describe)
