@@ -34,6 +34,11 @@ class Server:
                 name = f"{folder}/{file.relative_to(root)}"
                 self._client.put_object(Bucket=BUCKET, Key=name, Body=file.read_bytes()[:most_bytes])
 
+    def state(self) -> dict[str, tuple[str, object]]:
+        """Every object's digest and modification time."""
+        listed = self._client.list_objects_v2(Bucket=BUCKET)["Contents"]
+        return {row["Key"]: (row["ETag"], row["LastModified"]) for row in listed}
+
     def url(self, path: str, scheme: str = "s3") -> str:
         return f"{scheme}://{BUCKET}/{path}?{self.query}"
 

@@ -258,6 +258,9 @@ class FaultFile:
             raise Crash
         self._inode.synced = bytes(self._inode.content)
 
+    def bring(self, position: int, length: int) -> None:
+        """Do nothing: all bytes are here."""
+
     def let_go(self, length: int) -> None:
         is_synced = self._inode.synced[:length] == self._inode.content[:length]
         assert is_synced, f"{self._path}: dropped from the cache before it is synced"

@@ -155,7 +155,8 @@ CHANGING = [
 @pytest.mark.parametrize("line", CHANGING, ids=lambda line: line[0])
 def test_a_command_that_changes_files_refuses_a_url(line: tuple[str, ...], tmp_path: Path) -> None:
     run = octavo(line[0], f"s3://{KEY}:{SECRET}@octavo/logs?region=x", *line[1:], folder=tmp_path)
-    problem = "cannot change files at a URL; copy them to a local directory first: octavo copy URL DIR"
+    ways_out = "copy them to a local directory (octavo copy URL DIR), or only read the files (octavo.scan; commands "
+    problem = f"cannot change files at a URL; {ways_out}cat, topics, verify; broker --read-only)"
     assert (run.exit, run.stdout, run.stderr) == (1, "", f"octavo: s3://octavo/logs: {problem}\n")
     assert not list(tmp_path.iterdir())
 

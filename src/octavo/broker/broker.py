@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -28,6 +29,9 @@ from octavo.jobs.owner import Ownership, owned_as
 from octavo.storage.directory.log_roots import Paths
 from octavo.system.closing import AsyncClosing
 from octavo.system.forks import on_fork
+from octavo.system.os_errors import described
+
+_log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
@@ -48,8 +52,9 @@ class Broker(AsyncClosing):
 
     With `read_only` nothing on disk is locked or changed: clients see the directories as recovery would leave them now,
     and every request that would change something is refused. It serves the disk of a dead broker, a backup, or
-    a running broker's directories; what that broker appends later is not seen. `metrics` is an address on which
-    Prometheus finds the broker's metrics; it needs the extra `octavo[metrics]`.
+    a running broker's directories; what that broker appends later is not seen. URLs, such as `s3://bucket/logs`, are
+    served too: what clients read is fetched into a temporary folder, which is removed at the end. `metrics` is an
+    address on which Prometheus finds the broker's metrics; it needs the extra `octavo[metrics]`.
     """
 
     def __init__(
@@ -71,10 +76,11 @@ class Broker(AsyncClosing):
         if isinstance(logs, LogDir):
             logs.close_first(self)
         elif read_only:
-            ownership = Ownership(dry_run=True, skip_unreadable=True, configs=configs or {})
-            logs = self._own.enter_context(owned_as(LogDir, logs, ownership))
+            logs = self._own.enter_context(owned_as(LogDir, logs, Ownership.read_only(configs or {})))
         else:
             logs = self._own.enter_context(LogDir(logs, configs=configs, create=True, upkeep=upkeep))
+        for folder, error in logs.unreadable.items():
+            _log.warning("%s is not served: %s", folder, described(error))
         logs.make_missing()
         self.logs = logs
         self._executor = ThreadPoolExecutor(_THREADS, "octavo-broker")

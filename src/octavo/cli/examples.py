@@ -10,6 +10,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "broker": (
         "octavo broker logs",
         "octavo broker /mnt/dead-disk --read-only",
+        "octavo broker s3://backup/kafka --read-only",
         "octavo broker logs --listen 127.0.0.1:0 --config auto.create.topics.enable=false",
     ),
     "cat": (

@@ -87,7 +87,7 @@ class _Bar:
         bar = RichProgress(
             *columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False
         )
-        bar.add_task(self._label, total=self._total)
+        bar.add_task(self._label, total=self._total or None)  # None: not known
         bar.start()
         return bar
 

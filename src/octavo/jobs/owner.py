@@ -12,6 +12,7 @@ from typing import TypeVar
 from octavo.config import Given
 from octavo.jobs.directories import check_log_dirs
 from octavo.jobs.losses import Losses
+from octavo.jobs.url_files import UrlFiles
 from octavo.storage.directory.log_root import Only
 from octavo.storage.directory.log_roots import Paths, as_paths
 from octavo.storage.directory.partition_opener import RecoveryProgress
@@ -36,7 +37,13 @@ class Ownership:
     check_all: bool = False  # check every batch, even if the directory was closed cleanly
     losses: Losses = field(default_factory=Losses)  # what recovery cuts
     dry_run: bool = False  # change nothing on disk, and lock nothing
+    accepts_urls: bool = False  # in a dry run: read log directories at URLs, too
     runs_when_due: bool = False  # run what the job schedules when it is due, instead of everything at the end
+
+    @classmethod
+    def read_only(cls, configs: Mapping[str, Given]) -> Ownership:
+        """How a read-only broker opens directories: as they are, wherever they are."""
+        return cls(dry_run=True, accepts_urls=True, skip_unreadable=True, configs=configs)
 
 
 Store = TypeVar("Store", bound=LogManager)
@@ -51,15 +58,18 @@ def owned_as(
     What the job itself schedules, such as the removal of files, is done when the block ends, unless `runs_when_due` is
     set.
     """
-    if not ownership.create:
-        check_log_dirs(as_paths(paths))
     clock: Clock = SystemClock() if ownership.now_ms is None else ManualClock(ownership.now_ms)
     scheduler = JobScheduler() if ownership.runs_when_due else EndScheduler(runs_at_end=not ownership.dry_run)
     with ExitStack() as stack:
         environment = Environment(scheduler, clock)
         if ownership.dry_run:
-            scratch = stack.enter_context(TemporaryDirectory(prefix="octavo-"))
-            environment = Environment(scheduler, clock, OverlayFileSystem(Path(scratch)))
+            scratch = Path(stack.enter_context(TemporaryDirectory(prefix="octavo-")))
+            at_urls = UrlFiles(scratch)
+            if ownership.accepts_urls:
+                paths = at_urls.paths(paths)
+            environment = Environment(scheduler, clock, OverlayFileSystem(scratch, at_urls))
+        if not ownership.create:
+            check_log_dirs(as_paths(paths))
         logs = kind(
             paths,
             configs=ownership.configs,

@@ -47,6 +47,10 @@ class File(Protocol):
 
     def fsync(self) -> None: ...
 
+    def bring(self, position: int, length: int) -> None:
+        """Make the descriptor's bytes in this range valid: a file from elsewhere may not have been fetched yet."""
+        ...
+
     def let_go(self, length: int) -> None:
         """Let the system drop the file's first `length` bytes from its cache: they are synced and not needed soon.
 
@@ -55,7 +59,7 @@ class File(Protocol):
         ...
 
     def fileno(self) -> int:
-        """The descriptor, for sendfile; it stays open as long as this object lives."""
+        """The descriptor, for sendfile of what `bring` was asked for; it stays open as long as this object lives."""
         ...
 
 
@@ -242,6 +246,9 @@ class LocalFile:
 
     def fsync(self) -> None:
         os.fsync(self._descriptor)
+
+    def bring(self, position: int, length: int) -> None:
+        """Do nothing: all bytes are here."""
 
     def let_go(self, length: int) -> None:
         if _CAN_ADVISE:

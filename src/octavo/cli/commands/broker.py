@@ -89,7 +89,8 @@ def command(
     """Serve log directories to Kafka's clients, until SIGTERM or Ctrl-C: then it stops cleanly, as a broker does.
 
     The directories are kept as a broker keeps them: retention and compaction run in the background. A missing one is
-    created. With --read-only they may be a dead or running broker's, or a backup, and nothing in them is changed.
+    created. With --read-only they may be a dead or running broker's, a backup, or URLs such as s3://bucket/logs, and
+    nothing in them is changed.
     """
     _take_all_descriptors()
     stopped = threading.Event()
@@ -140,7 +141,7 @@ def _settle_memory() -> None:
 
 
 def _read_only(logdirs: Sequence[str], configs: Mapping[str, str]) -> AbstractContextManager[LogDir]:
-    return owned_as(LogDir, logdirs, Ownership(dry_run=True, skip_unreadable=True, configs=configs))
+    return owned_as(LogDir, logdirs, Ownership.read_only(configs))
 
 
 def _opened(logdirs: Sequence[str], configs: Mapping[str, str]) -> LogDir:

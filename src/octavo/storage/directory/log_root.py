@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from octavo.format.messages.records import MetadataRecord
 
 NO_BROKER_EPOCH = -1
-_ONLY_READ = "or only read the files (octavo.scan; commands cat, topics, verify; broker --read-only), or use --dry-run"
+ONLY_READ = "or only read the files (octavo.scan; commands cat, topics, verify; broker --read-only)"
+_WITHOUT_LOCK = f"{ONLY_READ}, or use --dry-run"
 
 # A topic name stands for all of its partitions.
 Only = Collection[TopicPartition | str]
@@ -68,14 +69,14 @@ def lock_directory(root: Path, filesystem: FileSystem | None = None) -> Lock:
     try:
         return (filesystem or LocalFileSystem()).lock(root / LOCK)
     except BlockingIOError as error:
-        hint = f". Stop it first, {_ONLY_READ}" if error.errno == errno.EAGAIN else ""
+        hint = f". Stop it first, {_WITHOUT_LOCK}" if error.errno == errno.EAGAIN else ""
         raise LogDirLockedError(f"{root}: in use: {error.strerror}{hint}") from None
     except PermissionError as error:
-        raise LogDirError(f"{described(error)}, {_ONLY_READ}") from None
+        raise LogDirError(f"{described(error)}, {_WITHOUT_LOCK}") from None
     except OSError as error:
         if error.errno != errno.EROFS:
             raise
-        raise OSError(error.errno, f"{error.strerror}; mount it for writing, {_ONLY_READ}", error.filename) from None
+        raise OSError(error.errno, f"{error.strerror}; mount it for writing, {_WITHOUT_LOCK}", error.filename) from None
 
 
 class LogRoot:

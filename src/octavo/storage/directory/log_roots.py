@@ -10,10 +10,11 @@ from octavo.errors import KafkaStorageError, LogDirError
 from octavo.format.names import FolderState, TopicPartition
 from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.directory.identity import check_identity, make_identity
-from octavo.storage.directory.log_root import LogRoot, Selection
+from octavo.storage.directory.log_root import ONLY_READ, LogRoot, Selection
 from octavo.storage.environment import Environment
 from octavo.storage.files.shared_file import Content, SharedFile
 from octavo.storage.files.small_file import replace_file
+from octavo.system.url_path import UrlPath
 from octavo.system.urls import local_path, shown_url
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -30,9 +31,11 @@ def as_paths(given: Paths) -> list[Path]:
 
 
 def _local(place: str | os.PathLike[str]) -> Path:
+    if isinstance(place, UrlPath):  # of a file system that can read it
+        return place
     path = local_path(os.fspath(place))
     if path is None:
-        problem = "cannot change files at a URL; copy them to a local directory first: octavo copy URL DIR"
+        problem = f"cannot change files at a URL; copy them to a local directory (octavo copy URL DIR), {ONLY_READ}"
         raise LogDirError(f"{shown_url(os.fspath(place))}: {problem}")
     return Path(path)
 

@@ -1,4 +1,4 @@
-"""A file system for dry runs: it shows this machine's files, and keeps every change to itself."""
+"""A file system for dry runs and read-only brokers: it shows the files there are, and keeps every change to itself."""
 
 from __future__ import annotations
 
@@ -7,18 +7,41 @@ import stat
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
-from octavo.storage.files.overlay_file import Content, OverlayFile, OverlayMappedFile
-from octavo.system.filesystem import File, LocalFileSystem, Lock, MappedFile
+from octavo.storage.files.overlay_file import Content, LocalOriginal, Original, OverlayFile, OverlayMappedFile
+from octavo.system.filesystem import File, FilesToRead, LocalFileSystem, Lock, MappedFile
 from octavo.system.regular_file import not_regular
+from octavo.system.url_path import UrlPath
+
+
+class Originals(FilesToRead, Protocol):
+    """The part of a `FileSystem` that an overlay is laid over."""
+
+    def others(self, folder: Path) -> list[str]: ...
+
+    def folders(self, folder: Path) -> list[str]: ...
+
+    def link_target(self, path: Path) -> Path | None: ...
+
+    def original(self, path: Path) -> Original:
+        """A regular file; FileNotFoundError if there is none."""
+        ...
+
+
+class _Machine(LocalFileSystem):
+    def original(self, path: Path) -> Original:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise not_regular(path)
+        return LocalOriginal(path)
 
 
 @dataclass(slots=True)
 class _Folder:
-    """How a folder differs from the one on the machine. None marks a removed file."""
+    """How a folder differs from the original one. None marks a removed file."""
 
     files: dict[str, Content | None] = field(default_factory=dict)
-    exists: bool | None = None  # None: as on the machine
+    exists: bool | None = None  # None: as before
 
 
 class _NoLock:
@@ -30,15 +53,17 @@ class _NoLock:
 
 
 class OverlayFileSystem:
-    """The machine's files are opened for reading only; writes go to files in the `scratch` folder.
+    """Files are opened for reading only; writes go to files in the `scratch` folder.
 
-    A truncated log is not copied, it just ends earlier; an index is copied at its first write. Thread-safe.
-    A folder is renamed with its files but without subfolders: partitions have none.
+    It shows the machine's files, and those `at_urls` under their `UrlPath`. A truncated log is not copied, it just ends
+    earlier; an index is copied at its first write. Thread-safe. A folder is renamed with its files but without
+    subfolders: partitions have none.
     """
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: Path, at_urls: Originals | None = None) -> None:
         self._scratch = scratch
-        self._machine = LocalFileSystem()
+        self._machine = _Machine()
+        self._at_urls = at_urls or self._machine
         self._folders: dict[Path, _Folder] = {}
         self._copies = 0
         self._lock = threading.RLock()
@@ -64,11 +89,12 @@ class OverlayFileSystem:
     def others(self, folder: Path) -> list[str]:
         with self._lock:
             changes = self._changes(folder).files
-            there = self._machine.others(folder) if folder.is_dir() else []
+            files = self._originals(folder)
+            there = files.others(folder) if files.is_folder(folder) else []
             return [name for name in there if name not in changes]
 
     def link_target(self, path: Path) -> Path | None:
-        return self._machine.link_target(path) if path.name in self.others(path.parent) else None
+        return self._originals(path).link_target(path) if path.name in self.others(path.parent) else None
 
     def folders(self, folder: Path) -> list[str]:
         with self._lock:
@@ -84,12 +110,14 @@ class OverlayFileSystem:
             if known is not None and known.exists is not None:
                 return known.exists
             changes = self._changes(path.parent).files
-            return changes[path.name] is not None if path.name in changes else path.exists()
+            return changes[path.name] is not None if path.name in changes else self._originals(path).exists(path)
 
     def is_folder(self, path: Path) -> bool:
         with self._lock:
             known = self._folders.get(path)
-            return known.exists if known is not None and known.exists is not None else path.is_dir()
+            if known is not None and known.exists is not None:
+                return known.exists
+            return self._originals(path).is_folder(path)
 
     def size(self, path: Path) -> int:
         return self._content(path).size()
@@ -102,7 +130,7 @@ class OverlayFileSystem:
 
     def read_bytes(self, path: Path) -> bytes:
         if path.name not in self._changes(path.parent).files:
-            return self._machine.read_bytes(path)
+            return self._originals(path).read_bytes(path)
         file = self.open(path)
         return file.pread(file.size(), 0)
 
@@ -144,9 +172,7 @@ class OverlayFileSystem:
         with self._lock:
             changes = self._changes(path.parent).files
             if path.name not in changes:
-                if not stat.S_ISREG(path.lstat().st_mode):  # FileNotFoundError if it does not exist
-                    raise not_regular(path)
-                changes[path.name] = Content(path)
+                changes[path.name] = Content(self._originals(path).original(path))
             content = changes[path.name]
             if content is None:
                 raise FileNotFoundError(2, os.strerror(2), str(path))
@@ -159,9 +185,13 @@ class OverlayFileSystem:
         return self._folders.setdefault(folder, _Folder())
 
     def _listed(self, folder: Path, *, folders: bool) -> list[str]:
-        if not folder.is_dir():
+        files = self._originals(folder)
+        if not files.is_folder(folder):
             return []
-        return self._machine.folders(folder) if folders else self._machine.names(folder)
+        return files.folders(folder) if folders else files.names(folder)
+
+    def _originals(self, path: Path) -> Originals:
+        return self._at_urls if isinstance(path, UrlPath) else self._machine
 
     def _new_scratch(self) -> Path:
         with self._lock:

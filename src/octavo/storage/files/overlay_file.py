@@ -1,4 +1,4 @@
-"""The files of a dry run: the machine's own, unchanged or cut short, or modified copies."""
+"""The files of an overlay: originals, unchanged or cut short, or modified copies."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from octavo.system.filesystem import LocalFile, LocalMappedFile
+from octavo.system.filesystem import File, LocalFile, LocalMappedFile
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -20,61 +20,88 @@ _COPY_BYTES = 1 << 20
 NewPath = Callable[[], Path]
 
 
+class Original(Protocol):
+    """A file that an overlay shows and never changes."""
+
+    def size(self) -> int: ...
+
+    def mtime_ms(self) -> int: ...
+
+    def open(self) -> File:
+        """The file, for reading only."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOriginal:
+    """A file of this machine; a copy that the overlay made may be written to."""
+
+    path: Path
+    is_copy: bool = False
+
+    def size(self) -> int:
+        return self.path.stat().st_size
+
+    def mtime_ms(self) -> int:
+        return self.path.stat().st_mtime_ns // 1_000_000
+
+    def open(self) -> File:
+        return LocalFile(self.path, read_only=not self.is_copy)
+
+
 @dataclass(slots=True)
 class Content:
-    """Where a file's bytes are: in the machine's own file, cut at `end`, until the first write makes a copy."""
+    """Where a file's bytes are: in the original, cut at `end`, until the first write makes a copy."""
 
-    source: Path
+    source: Original
     end: int | None = None
-    is_copy: bool = False
+    copy: Path | None = None
     given_mtime_ms: int | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def empty(cls, path: Path) -> Content:
         path.touch()
-        return cls(path, is_copy=True)
+        return cls(LocalOriginal(path, is_copy=True), copy=path)
 
     def size(self) -> int:
-        size = self.source.stat().st_size
+        size = self.source.size()
         return size if self.end is None else min(size, self.end)
 
     def mtime_ms(self) -> int:
         if self.given_mtime_ms is not None:
             return self.given_mtime_ms
-        return self.source.stat().st_mtime_ns // 1_000_000
+        return self.source.mtime_ms()
 
     def truncate(self, size: int, new_path: NewPath) -> None:
         """Cut the file, or extend it with zeros."""
-        if not self.is_copy and size <= self.size():
+        if self.copy is None and size <= self.size():
             self.end = size
             return
-        self.own(new_path)
-        os.truncate(self.source, size)
+        os.truncate(self.own(new_path), size)
 
-    def own(self, new_path: NewPath) -> None:
-        """Copy the file at the first call, so that it can be written to. Holes stay holes."""
+    def own(self, new_path: NewPath) -> Path:
+        """Copy the file at the first call, so that it can be written to; returns the copy. Large holes stay holes."""
         with self.lock:
-            if self.is_copy:
-                return
-            size, path = self.size(), new_path()
-            with self.source.open("rb") as source, path.open("wb") as copy:
-                for start, end in _data(source.fileno(), size):
-                    for position in range(start, end, _COPY_BYTES):
-                        os.pwrite(copy.fileno(), os.pread(source.fileno(), min(_COPY_BYTES, end - position), position),
-                                  position)  # fmt: skip
-                os.ftruncate(copy.fileno(), size)
-            self.source, self.end, self.is_copy = path, None, True
+            if self.copy is None:
+                size, path, position = self.size(), new_path(), 0
+                source, copy = self.source.open(), LocalFile(path, create=True)
+                while (position := source.skip_hole(position)) < size:
+                    copy.pwrite(source.pread(min(_COPY_BYTES, size - position), position), position)
+                    position += _COPY_BYTES
+                copy.truncate(size)
+                self.source, self.end, self.copy = LocalOriginal(path, is_copy=True), None, path
+            return self.copy
 
 
 class OverlayFile:
-    """An open file. The machine's own files are opened for reading only."""
+    """An open file: the original, or the copy from the first write on."""
 
     def __init__(self, content: Content, new_path: NewPath) -> None:
         self._content = content
         self._new_path = new_path
-        self._file = LocalFile(content.source, read_only=not content.is_copy)
-        self._is_copy = content.is_copy
+        self._source = content.source
+        self._file = self._source.open()
 
     def pread(self, length: int, position: int) -> bytes:
         return self._current().pread(max(min(length, self._content.size() - position), 0), position)
@@ -96,6 +123,9 @@ class OverlayFile:
     def fsync(self) -> None:
         """Do nothing: a dry run's changes need not survive a crash."""
 
+    def bring(self, position: int, length: int) -> None:
+        self._current().bring(position, length)
+
     def let_go(self, length: int) -> None:
         """Do nothing: keep the page cache, since the real run may read the files again."""
 
@@ -105,33 +135,34 @@ class OverlayFile:
     def fileno(self) -> int:
         return self._current().fileno()
 
-    def _current(self) -> LocalFile:
-        if self._is_copy != self._content.is_copy:
-            self._file, self._is_copy = LocalFile(self._content.source), True
+    def _current(self) -> File:
+        if self._source is not self._content.source:
+            self._source = self._content.source
+            self._file = self._source.open()
         return self._file
 
 
 class OverlayMappedFile:
-    """A file's first bytes in memory: the machine's own, or the copy's from the first write on."""
+    """A file's first bytes in memory: the original's, or the copy's from the first write on."""
 
     def __init__(self, content: Content, size: int, new_path: NewPath) -> None:
         self._content = content
         self._size = size
         self._new_path = new_path
         self._copy: LocalMappedFile | None = None
-        if content.is_copy:
-            self._copy = LocalMappedFile(content.source, size)
+        if content.copy is not None:
+            self._copy = LocalMappedFile(content.copy, size)
         else:
-            with content.source.open("rb") as file:
-                self._map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+            file = content.source.open()
+            file.bring(0, size)
+            self._map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
 
     def view(self) -> memoryview:
         return self._copy.view() if self._copy is not None else memoryview(self._map)
 
     def write(self, data: bytes | bytearray, position: int) -> None:
         if self._copy is None:
-            self._content.own(self._new_path)
-            self._copy = LocalMappedFile(self._content.source, self._size)
+            self._copy = LocalMappedFile(self._content.own(self._new_path), self._size)
         self._copy.write(data, position)
 
     def flush(self) -> None:
@@ -140,17 +171,3 @@ class OverlayMappedFile:
     def close(self) -> None:
         if self._copy is not None:
             self._copy.close()
-
-
-def _data(descriptor: int, size: int) -> list[tuple[int, int]]:
-    """The parts of a file that are not holes."""
-    found, position = [], 0
-    while position < size:
-        try:
-            start = os.lseek(descriptor, position, os.SEEK_DATA)
-        except OSError:
-            break  # only a hole remains up to the end
-        position = min(os.lseek(descriptor, start, os.SEEK_HOLE), size)
-        if start < size:
-            found.append((start, position))
-    return found

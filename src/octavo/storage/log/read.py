@@ -130,7 +130,9 @@ def _read_segment(segment: Segment, max_position: int | None, request: ReadReque
     if limit == 0 or max_position is None or max_position <= place.position:
         return Fetched(start, None)
     size = min(max_position - place.position, limit)
-    return Fetched(start, FileRange(segment.files.log.file, place.position, size), limit < place.size)
+    file = segment.files.log.file
+    file.bring(place.position, size)
+    return Fetched(start, FileRange(file, place.position, size), limit < place.size)
 
 
 def _aborted(

@@ -15,6 +15,9 @@ from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.partition_log import PartitionLog
+from octavo.system.url_path import UrlPath
+
+_UNKNOWN = -1  # bytes of a volume
 
 
 def handle(request: Request, context: Context) -> Answer:
@@ -49,5 +52,7 @@ def _directory(root: LogRoot, logs: Mapping[TopicPartition, PartitionLog]) -> Ro
 
 
 def _volume(path: Path) -> tuple[int, int]:
+    if isinstance(path, UrlPath):
+        return _UNKNOWN, _UNKNOWN
     found = os.statvfs(path)
     return found.f_frsize * found.f_blocks, found.f_frsize * found.f_bavail
