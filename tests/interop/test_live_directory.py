@@ -1,4 +1,5 @@
-"""The reading commands on the directory of a broker that appends, rolls, compacts and deletes at the same time.
+"""The reading commands and a read-only broker on the directory of a broker that appends, rolls, compacts and deletes at
+the same time.
 
 30 seconds; `make soak` takes ten minutes (OCTAVO_LIVE_SECONDS=600).
 """
@@ -15,7 +16,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
+import octavo as octavo_library
 from tests.cli.runs import Run, octavo
 from tests.interop.broker import Broker
 from tests.interop.clients import Acknowledged
@@ -124,6 +127,41 @@ def test_commands_on_a_live_directory(broker: Broker, workload: Workload, tmp_pa
         confirmed = {record.offset: (record.key, record.value) for record in workload.acknowledged(topic)}
         assert {offset: content for offset, content in given.items() if confirmed.get(offset) != content} == {}
         assert given
+
+
+def test_a_read_only_broker_on_a_live_directory(broker: Broker, workload: Workload) -> None:
+    """It serves a prefix of the log: everything that was confirmed before it began, and nothing that is appended
+    later."""
+    topic, rounds, sizes = workload.plain, 0, set()
+    end = time.monotonic() + SECONDS / 3
+    while time.monotonic() < end or rounds < 3:
+        before = workload.acknowledged(topic)
+        with octavo_library.Broker(broker.log_dir, read_only=True) as served:
+            found = consumed(served, topic)
+            assert workload.acknowledged(topic)[len(before) :], "nothing was appended meanwhile"
+            assert consumed(served, topic) == found
+            sizes.add(len(served.logs.log(topic, 0).segments))
+        assert list(found) == list(range(len(found)))
+        assert missing(found, before) == []
+        confirmed = {record.offset: (record.key, record.value) for record in workload.acknowledged(topic)}
+        assert {offset: content for offset, content in found.items() if confirmed.get(offset, content) != content} == {}
+        rounds += 1
+    workload.stop()
+    assert workload.errors == []
+    assert broker.is_running
+    assert len(sizes) > 1, "nothing was rolled meanwhile"
+
+
+def consumed(served: octavo_library.Broker, topic: str) -> Given:
+    """What librdkafka reads up to the end."""
+    consumer = Consumer({"bootstrap.servers": served.bootstrap_servers, "group.id": "g", "enable.partition.eof": True})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    found: Given = {}
+    while (message := consumer.poll(20)) is not None and message.error() is None:
+        found[message.offset() or 0] = message.key(), message.value()
+    assert message is not None, f"no more records after {len(found)}"
+    consumer.close()
+    return found
 
 
 def missing(found: Given, expected: list[Acknowledged]) -> list[Acknowledged]:
