@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -80,6 +81,11 @@ def test_a_running_brokers_directory_can_be_served(disk: Path) -> None:
     with octavo.LogDir(disk) as logs, Broker(disk, read_only=True) as broker:
         assert consume({"bootstrap.servers": broker.bootstrap_servers}, "t", 1, len(VALUES)) == VALUES
         assert logs.producer().send("t", b"later").get(SECONDS).offset == len(VALUES)
+
+
+def test_it_is_closed_although_the_running_broker_has_deleted_a_topic(disk: Path) -> None:
+    with Broker(disk, read_only=True):
+        shutil.rmtree(disk / "t-0")
 
 
 COMMITTED = [{"name": "t", "partitions": [{"partitionIndex": 0, "committedOffset": 1}]}]

@@ -17,8 +17,8 @@ from tests.scanner.segments import write_segment
 SMALL, LARGE = 32 << 20, 384 << 20
 SEGMENT = 64 << 20
 # How much more memory a command may use for twelve times the input. Threads hold a few chunks of 2 MB each, more or
-# fewer of them as they happen to overlap, and allocators are not exact: a dry run of compact takes 30 to 36 MB more, for
-# 384 MB as for 1 GB.
+# fewer of them as they happen to overlap, and allocators are not exact: a dry run of compact takes 30 to 36 MB more,
+# for 384 MB as for 1 GB.
 ROOM = 48 << 20
 COMPACT = ("compact", "{logs}", "--topic", "orders", "--config", "cleanup.policy=compact", "--dry-run", "--force")
 RUN = """
