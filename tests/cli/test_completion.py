@@ -123,5 +123,5 @@ def test_completing_a_command_imports_none() -> None:
     )
     assert ask("bash_complete", "octavo ", code).stderr.strip() == (
         "[] ['octavo.cli', 'octavo.cli.app', 'octavo.cli.command_table', 'octavo.cli.group', 'octavo.cli.options', "
-        "'octavo.cli.plain', 'octavo.cli.progress', 'octavo.cli.units', 'octavo.errors']"
+        "'octavo.cli.plain', 'octavo.cli.progress', 'octavo.cli.settings', 'octavo.cli.units', 'octavo.errors']"
     )

@@ -114,7 +114,8 @@ def test_help_lists_every_command_and_imports_none() -> None:
         assert name in done.stdout
         assert command.summary.split()[0] in done.stdout
     names = [
-        f"octavo.cli.{name}" for name in ("app", "command_table", "group", "options", "plain", "progress", "units")
+        f"octavo.cli.{name}"
+        for name in ("app", "command_table", "group", "options", "plain", "progress", "settings", "units")
     ]
     assert done.stderr.strip() == f"[] {names}"
 

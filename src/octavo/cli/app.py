@@ -16,20 +16,8 @@ from importlib import import_module
 from typing import cast
 
 from octavo.cli.command_table import COMMANDS
+from octavo.cli.settings import COMPLETION_VARIABLE, Settings, UsageError
 from octavo.errors import OctavoError
-
-COMPLETION_VARIABLE = "_OCTAVO_COMPLETE"  # the name that click derives from the command's name
-
-
-class Settings:
-    """Settings for the whole run, given anywhere on the command line."""
-
-    def __init__(self) -> None:
-        self.debug = False
-
-
-class UsageError(Exception):
-    """The command line is wrong: one sentence, exit code 2."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

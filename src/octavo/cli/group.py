@@ -9,9 +9,9 @@ import click
 from click.shell_completion import CompletionItem, shell_complete
 
 from octavo import __version__
-from octavo.cli.app import COMPLETION_VARIABLE, Settings, UsageError
 from octavo.cli.command_table import COMMANDS
 from octavo.cli.options import debug_option
+from octavo.cli.settings import COMPLETION_VARIABLE, Settings, UsageError
 from octavo.errors import OctavoError, did_you_mean
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from octavo.cli.app import Settings
 from octavo.cli.plain import plain, plain_json
 from octavo.cli.progress import print_line
+from octavo.cli.settings import Settings
 from octavo.cli.units import with_units
 from octavo.errors import ConfigError, ScanError
 

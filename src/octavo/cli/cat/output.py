@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from octavo.cli.app import UsageError
+from octavo.cli.settings import UsageError
 from octavo.errors import OctavoError
 from octavo.system.os_errors import placed
 from octavo.system.urls import local_path

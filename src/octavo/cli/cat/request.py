@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from octavo.cli.app import UsageError
 from octavo.cli.cat.output import given_path, is_folder, is_replaceable, place_around
+from octavo.cli.settings import UsageError
 from octavo.errors import ScanError, first_of
 from octavo.format.names import INTERNAL_TOPICS
 from octavo.jobs.export import Form

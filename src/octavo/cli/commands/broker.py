@@ -15,12 +15,12 @@ from typing import NamedTuple
 import click
 
 from octavo.broker.broker import Broker, check_addresses
-from octavo.cli.app import UsageError
 from octavo.cli.options import command as declare
 from octavo.cli.options import key_values, logdirs_argument
 from octavo.cli.owner import Ownership, owned_as, warnings_on_stderr
 from octavo.cli.plain import plain
 from octavo.cli.progress import progress_bar
+from octavo.cli.settings import UsageError
 from octavo.client.log_dir import LogDir
 from octavo.config.table import BROKER_CONFIGS, OF_LISTENER, SYNONYMS
 from octavo.format.java import properties as java_properties

@@ -8,11 +8,11 @@ from typing import BinaryIO, cast
 
 import click
 
-from octavo.cli.app import UsageError
 from octavo.cli.cat.text import SHOWN, write_text
 from octavo.cli.options import command as declare
 from octavo.cli.options import include_option, isolation_option, key_values, logdirs_argument, offset_or
 from octavo.cli.owner import Ownership, owned_as
+from octavo.cli.settings import UsageError
 from octavo.client.consumer.consumer import Consumer
 from octavo.client.log_dir import LogDir
 from octavo.coordinator.internal_topics import CONSUMER_OFFSETS

@@ -6,6 +6,7 @@ import click
 
 from octavo.cli.command_table import COMMANDS
 from octavo.cli.options import command as declare
+from octavo.cli.settings import Settings
 
 
 def _commands(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -17,6 +18,6 @@ def _commands(_: click.Context, __: click.Parameter, incomplete: str) -> list[st
 @click.pass_context
 def command(context: click.Context, name: str | None) -> int:
     """Explain a command, or list all of them."""
-    from octavo.cli.app import Settings, run
+    from octavo.cli.app import run
 
     return run([name, "--help"] if name else ["--help"], context.find_object(Settings) or Settings())

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import click
 
-from octavo.cli.app import UsageError
 from octavo.cli.options import command as declare
 from octavo.cli.options import isolation_option, json_option, logdirs_argument, print_json, say_notes, timestamp
+from octavo.cli.settings import UsageError
 from octavo.cli.table import TableColumn, cell_text, print_table
 from octavo.cli.times import iso_time
 from octavo.format.names import TopicPartition

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from octavo.cli.app import UsageError
 from octavo.cli.explain.show import Form
 from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, path_type, unpacked_option
+from octavo.cli.settings import UsageError
 from octavo.errors import CorruptionError, OctavoError
 from octavo.format.anatomy.text_files import TEXT_FILES
 from octavo.format.names import TEMPORARY_SUFFIX, FileKind, Transient

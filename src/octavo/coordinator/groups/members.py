@@ -9,7 +9,6 @@ from octavo.coordinator.groups.classic import sessions, sync
 from octavo.coordinator.groups.classic.group import ClassicGroup
 from octavo.coordinator.groups.classic.join import Caller, JoinRequest, join, refused
 from octavo.coordinator.groups.consumer.group import ConsumerGroup
-from octavo.coordinator.groups.consumer.leave import leave_members
 from octavo.coordinator.groups.consumer.transition import View
 from octavo.coordinator.groups.driver import GroupDriver, Machine, OnAnswer
 from octavo.coordinator.groups.kinds import Group, GroupOutcome, is_empty, removal
@@ -59,7 +58,7 @@ class ClassicMembers:
             if isinstance(group, ClassicGroup):
                 return sessions.leave(group, members, answer, now, self._driver.config)
             if group is not None:
-                return leave_members(group, members, answer, self._driver.view(group.group_id, now))
+                return classic_members.leave(group, members, answer, self._driver.view(group.group_id, now))
             unknown = [sessions.left(row, ErrorCode.UNKNOWN_MEMBER_ID) for row in members]
             return None, [Reply(answer, {"members": unknown})]
 

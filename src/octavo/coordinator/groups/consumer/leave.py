@@ -7,12 +7,10 @@ from dataclasses import replace
 
 from octavo.coordinator.effects import Effect
 from octavo.coordinator.errors import RequestError
-from octavo.coordinator.groups.classic.sessions import left
 from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.group import AWAY, ConsumerGroup, ConsumerOutcome, Member, MemberState
 from octavo.coordinator.groups.consumer.request import Heartbeat
 from octavo.coordinator.groups.consumer.transition import Transition, View, member_timers, rebalance_timer
-from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 
@@ -33,23 +31,6 @@ def leave(group: ConsumerGroup | None, request: Heartbeat, view: View) -> Consum
     else:
         remove(change, member)
     change.reply(request.token, {"memberId": body["memberId"], "memberEpoch": request.epoch})
-    return change.outcome
-
-
-def leave_members(group: ConsumerGroup, rows: list[Row], token: Hashable, view: View) -> ConsumerOutcome:
-    """A LeaveGroup request: an administrator removes members, by their member ids or their instance ids."""
-    change, answers, leaving = Transition(group, view), [], dict[str, Member]()
-    for row in rows:
-        member_id, instance_id = row["memberId"], row["groupInstanceId"]
-        try:
-            member = group.member(member_id or group.static_members.get(instance_id, ""), instance_id)
-            leaving[member.member_id] = member
-            answers.append(left(row, ErrorCode.NONE))
-        except RequestError as error:
-            answers.append(left(row, error.code))
-    if leaving:
-        remove(change, *leaving.values())
-    change.reply(token, {"members": answers})
     return change.outcome
 
 

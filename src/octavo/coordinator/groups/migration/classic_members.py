@@ -13,8 +13,10 @@ from typing import Any
 from octavo.coordinator.effects import Reply
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.classic.join import MEMBER_ID_FROM_VERSION, UNKNOWN_MEMBER, JoinRequest, refused
+from octavo.coordinator.groups.classic.sessions import left
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutcome, Member, MemberState
 from octavo.coordinator.groups.consumer.heartbeat import check_size, joining_static_member, new_id, update_epoch
+from octavo.coordinator.groups.consumer.leave import remove
 from octavo.coordinator.groups.consumer.reconcile import Owned, reconcile
 from octavo.coordinator.groups.consumer.regexes import RegexChange, note_regex
 from octavo.coordinator.groups.consumer.target import assign, may_assign
@@ -136,6 +138,23 @@ def heartbeat(group: ConsumerGroup, body: Row, token: Hashable, view: View) -> C
             code = ErrorCode.REBALANCE_IN_PROGRESS
             change.begin_rejoin(member)
     change.reply(token, {"errorCode": code})
+    return change.outcome
+
+
+def leave(group: ConsumerGroup, rows: list[Row], token: Hashable, view: View) -> ConsumerOutcome:
+    """LeaveGroup: an administrator removes members, by their member ids or their instance ids."""
+    change, answers, members = Transition(group, view), [], dict[str, Member]()
+    for row in rows:
+        member_id, instance_id = row["memberId"], row["groupInstanceId"]
+        try:
+            member = group.member(member_id or group.static_members.get(instance_id, ""), instance_id)
+            members[member.member_id] = member
+            answers.append(left(row, ErrorCode.NONE))
+        except RequestError as error:
+            answers.append(left(row, error.code))
+    if members:
+        remove(change, *members.values())
+    change.reply(token, {"members": answers})
     return change.outcome
 
 
