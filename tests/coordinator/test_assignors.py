@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.coordinator.groups.assignment import Assignment
+from octavo.coordinator.groups.assignment import GroupAssignment
 from octavo.coordinator.groups.assignors import ASSIGNORS
 from octavo.coordinator.groups.uniform import uniform_assignor
 from octavo.format.names import TopicPartition
@@ -14,7 +14,7 @@ COUNTS = st.dictionaries(st.sampled_from("tuv"), st.integers(0, 7), min_size=1)
 MEMBERS = st.lists(st.sampled_from("abcdefgh"), min_size=1, unique=True)
 
 
-def uniform(members: list[str], counts: dict[str, int], current: Assignment) -> Assignment:
+def uniform(members: list[str], counts: dict[str, int], current: GroupAssignment) -> GroupAssignment:
     wanted = frozenset(counts)
     partitions = {topic: range(count) for topic, count in counts.items()}
     return uniform_assignor(dict.fromkeys(members, wanted), partitions, current)
@@ -56,5 +56,5 @@ class Held(list[TopicPartition]):
 
 
 def test_the_work_does_not_grow_with_the_square_of_the_partitions() -> None:
-    held: Assignment = {"a": Held([TopicPartition("t", 2), TopicPartition("t", 0)])}
+    held: GroupAssignment = {"a": Held([TopicPartition("t", 2), TopicPartition("t", 0)])}
     assert uniform(["a", "b"], {"t": 4}, held)["a"] == [TopicPartition("t", 0), TopicPartition("t", 2)]

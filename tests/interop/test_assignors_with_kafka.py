@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from octavo.coordinator.groups.assignment import Assignment, Current
+from octavo.coordinator.groups.assignment import Current, GroupAssignment
 from octavo.coordinator.groups.uniform import uniform_assignor
 from octavo.format.names import TopicPartition
 
@@ -39,14 +39,14 @@ class KafkasAssignor:
         self._describer = jvm.JProxy("org.apache.kafka.coordinator.group.api.assignor.SubscribedTopicDescriber",
                                      dict=known)  # fmt: skip
 
-    def assign(self, subscriptions: dict[str, frozenset[str]], current: Current) -> Assignment:
+    def assign(self, subscriptions: dict[str, frozenset[str]], current: Current) -> GroupAssignment:
         specs, owners = self._util.HashMap(), self._util.HashMap()
         nothing = self._util.Optional.empty()
         for member, topics in subscriptions.items():
             wanted = self._util.HashSet()
             for topic in sorted(topics):
                 wanted.add(self._uuids[topic])
-            assignment = self._group.modern.Assignment(self._map(current.get(member, ())))
+            assignment = self._group.modern.GroupAssignment(self._map(current.get(member, ())))
             spec = self._group.modern.MemberSubscriptionAndAssignmentImpl(nothing, nothing, wanted, assignment)
             specs.put(member, spec)
             for topic, number in current.get(member, ()):
@@ -86,7 +86,7 @@ def test_uniform(
 ) -> None:
     ids = dict(zip("tuvw", some_ids, strict=True))
     kafkas = KafkasAssignor(jvm, ids, counts)
-    current: Assignment = {}
+    current: GroupAssignment = {}
     for group in (before, after):
         held = {member: places for member, places in current.items() if member in group}
         wanted = frozenset[str]().union(*group.values())

@@ -13,7 +13,7 @@ import pytest
 import octavo
 from octavo.errors import OctavoError
 from octavo.jobs import export
-from octavo.jobs.export import ExportRequest, ExportResult, ExportTask, Form
+from octavo.jobs.export import ExportForm, ExportRequest, ExportResult, ExportTask
 from octavo.scanner.api import Scan
 from octavo.scanner.reading.read import COLUMNS
 from octavo.scanner.reading.read_ahead import read_ahead
@@ -46,7 +46,9 @@ def exported(logs: Path, request: ExportRequest) -> list[ExportResult]:
     return export.commit(tasks, ThreadRunner(2).run(export.run, tasks))
 
 
-def request(output: Path, form: Form = "parquet", limit: int | None = None, *, folder: bool = False) -> ExportRequest:
+def request(
+    output: Path, form: ExportForm = "parquet", limit: int | None = None, *, folder: bool = False
+) -> ExportRequest:
     return ExportRequest(output, folder, form, tuple(COLUMNS), limit)
 
 
@@ -73,7 +75,7 @@ def test_columns_of_several_topics_in_one_file_are_plain(logs: Path, tmp_path: P
 @pytest.mark.parametrize(("form", "read"), [("parquet", read_parquet), ("arrow", read_arrow)])
 @pytest.mark.parametrize("limit", [None, 0, 1, 1234, 5000])
 def test_one_file_has_all_records_in_order(
-    logs: Path, tmp_path: Path, form: Form, read: Callable[[Path], pa.Table], limit: int | None
+    logs: Path, tmp_path: Path, form: ExportForm, read: Callable[[Path], pa.Table], limit: int | None
 ) -> None:
     output = tmp_path / "records"
     (result,) = exported(logs, request(output, form, limit))
@@ -85,7 +87,7 @@ def test_one_file_has_all_records_in_order(
 
 @pytest.mark.parametrize(("form", "read"), [("parquet", read_parquet), ("arrow", read_arrow)])
 def test_a_folder_has_one_file_per_task(
-    logs: Path, tmp_path: Path, form: Form, read: Callable[[Path], pa.Table]
+    logs: Path, tmp_path: Path, form: ExportForm, read: Callable[[Path], pa.Table]
 ) -> None:
     output = tmp_path / "out" / "orders"
     results = exported(logs, request(output, form, folder=True))

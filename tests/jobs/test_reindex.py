@@ -19,7 +19,7 @@ from octavo.scanner.places.location import locate
 from octavo.storage.segment.build_index import IndexLimits, build_indexes
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.filesystem import LocalFileSystem
-from octavo.system.runner import Outcome, ThreadRunner
+from octavo.system.runner import TaskOutcome, ThreadRunner
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.format.crafted import crafted
 from tests.golden.archives import unpack
@@ -146,7 +146,7 @@ def test_a_crash_at_any_step_leaves_each_index_old_or_new(folder: Path, loss: Lo
         return filesystem
 
     def work(filesystem: FaultFileSystem) -> None:
-        list(reindex.commit([Outcome(task, reindex.run(task, filesystem))], filesystem))
+        list(reindex.commit([TaskOutcome(task, reindex.run(task, filesystem))], filesystem))
 
     whole = start(None)
     work(whole)

@@ -33,7 +33,7 @@ from octavo.system.os_errors import described
 
 _log = logging.getLogger(__name__)
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 _STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _ANY_LOCAL_PORT = "127.0.0.1:0"
@@ -179,10 +179,10 @@ class Broker(AsyncClosing):
         )
         return Server(self.make_dispatcher(context, self._executor), ConnectionLimits(logs))
 
-    def _call(self, function: Callable[[], Result]) -> Result:
+    def _call(self, function: Callable[[], _Result]) -> _Result:
         """Run a function on the loop's thread, and return its result."""
 
-        async def call() -> Result:
+        async def call() -> _Result:
             return function()
 
         return asyncio.run_coroutine_threadsafe(call(), self._loop).result()

@@ -10,7 +10,7 @@ from octavo.broker.context import Context
 from octavo.config.dynamic import DYNAMIC, MIN_INSYNC_REPLICAS
 from octavo.config.groups import GROUP_CONFIGS
 from octavo.config.key import ConfigKey
-from octavo.config.kinds import PASSWORD, Given, Value, as_text
+from octavo.config.kinds import PASSWORD, ConfigValue, Given, as_text
 from octavo.config.resolved import LogConfig
 from octavo.config.table import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS
 from octavo.format.java.text import double_text
@@ -43,7 +43,7 @@ _TYPES = {"BOOLEAN": 1, "STRING": 2, "INT": 3, "LONG": 5, "DOUBLE": 6, "LIST": 7
 _KEYS = {**BROKER_CONFIGS, **{name: key.of_synonym(synonym) for name, (key, synonym) in SYNONYMS.items()}}
 
 
-def _text(value: Value) -> str:
+def _text(value: ConfigValue) -> str:
     return double_text(value) if isinstance(value, float) else as_text(value)
 
 

@@ -4,7 +4,7 @@
 """
 
 from octavo.config.key import ConfigKey, Synonym, Unit
-from octavo.config.kinds import ConfigType, Given, Value, as_text
+from octavo.config.kinds import ConfigType, ConfigValue, Given, as_text
 from octavo.config.resolved import BrokerConfig, LogConfig
 from octavo.config.table import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, find, parse
 
@@ -15,11 +15,11 @@ __all__ = [
     "BrokerConfig",
     "ConfigKey",
     "ConfigType",
+    "ConfigValue",
     "Given",
     "LogConfig",
     "Synonym",
     "Unit",
-    "Value",
     "as_text",
     "find",
     "parse",

@@ -8,7 +8,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
-from octavo.config.kinds import INT, ConfigType, Given, Value, as_text
+from octavo.config.kinds import INT, ConfigType, ConfigValue, Given, as_text
 from octavo.config.ranges import ANYTHING, ValueRange
 from octavo.errors import ConfigError
 
@@ -33,7 +33,7 @@ class Synonym:
     def __str__(self) -> str:
         return self.name if self.unit is Unit.SAME else f"{self.name} ({self.unit.name.lower()})"
 
-    def convert(self, value: Value) -> Value:
+    def convert(self, value: ConfigValue) -> ConfigValue:
         """The topic's value for a broker's value."""
         if not isinstance(value, int) or isinstance(value, bool):
             return value
@@ -47,7 +47,7 @@ class ConfigKey:
 
     name: str
     kind: ConfigType
-    default: Value
+    default: ConfigValue
     valid: ValueRange
     doc: str
     synonyms: tuple[Synonym, ...] = ()
@@ -68,7 +68,7 @@ class ConfigKey:
         """The default in readable form."""
         return as_text(self.default) or "(empty)"
 
-    def parse(self, given: Given) -> Value:
+    def parse(self, given: Given) -> ConfigValue:
         """Parse a config's value; raises ConfigError if it is not valid."""
         try:
             value = self.kind.parse(given)
@@ -98,7 +98,7 @@ class ConfigKey:
 
 def config(
     kind: ConfigType,
-    default: Value,
+    default: ConfigValue,
     valid: ValueRange = ANYTHING,
     *synonyms: str | Synonym,
     doc: str,

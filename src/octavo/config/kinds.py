@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-Value = int | float | bool | str | tuple[str, ...] | None
+ConfigValue = int | float | bool | str | tuple[str, ...] | None
 # What a caller may give: text as in a properties file, or the value itself.
 Given = str | int | float | bool | Sequence[str]
 
@@ -29,10 +29,10 @@ class ConfigType:
     """A type, with Kafka's name for it; `read` raises ValueError for text that is not such a value."""
 
     name: str
-    read: Callable[[str], Value]
+    read: Callable[[str], ConfigValue]
     expected: str
 
-    def parse(self, given: Given) -> Value:
+    def parse(self, given: Given) -> ConfigValue:
         return self.read(as_text(given).strip(_BLANKS))
 
 

@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
-from octavo.config.kinds import Value
+from octavo.config.kinds import ConfigValue
 
 
 class ValueRange(Protocol):
     """A set of values. Its text follows "expected" in errors, and is empty if every value is allowed."""
 
-    def __contains__(self, value: Value) -> bool: ...
+    def __contains__(self, value: ConfigValue) -> bool: ...
 
     def __str__(self) -> str: ...
 
@@ -21,7 +21,7 @@ class ValueRange(Protocol):
 class Anything:
     """All values of the type."""
 
-    def __contains__(self, value: Value) -> bool:
+    def __contains__(self, value: ConfigValue) -> bool:
         return True
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Between:
     high: float | None = None
     others: tuple[int, ...] = ()
 
-    def __contains__(self, value: Value) -> bool:
+    def __contains__(self, value: ConfigValue) -> bool:
         if not isinstance(value, int | float):
             return False
         return value in self.others or (self.low <= value and (self.high is None or value <= self.high))
@@ -50,7 +50,7 @@ class Between:
 class NotZero:
     """For a broker's retention configs: any negative number, in any unit, means no limit."""
 
-    def __contains__(self, value: Value) -> bool:
+    def __contains__(self, value: ConfigValue) -> bool:
         return value != 0
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class OneOf:
 
     choices: tuple[str, ...] | tuple[int, ...]
 
-    def __contains__(self, value: Value) -> bool:
+    def __contains__(self, value: ConfigValue) -> bool:
         return value in self.choices
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ class AnyOf:
     choices: tuple[str, ...]
     least: int = 0
 
-    def __contains__(self, value: Value) -> bool:
+    def __contains__(self, value: ConfigValue) -> bool:
         return isinstance(value, tuple) and len(value) >= self.least and set(value) <= set(self.choices)
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ class Elements:
 
     least: int = 0
 
-    def __contains__(self, value: Value) -> bool:
+    def __contains__(self, value: ConfigValue) -> bool:
         return value is None or (isinstance(value, tuple) and len(value) >= self.least and "" not in value)
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class Elements:
 class Replicas:
     """`*`, or a list of `partition:broker`."""
 
-    def __contains__(self, value: Value) -> bool:
+    def __contains__(self, value: ConfigValue) -> bool:
         if not isinstance(value, tuple):
             return False
         # Kafka joins the elements again before it checks them, so empty ones pass.
@@ -122,7 +122,7 @@ DURATION = re.compile(
 class ShareReset:
     """Where a share group begins to read."""
 
-    def __contains__(self, value: Value) -> bool:
+    def __contains__(self, value: ConfigValue) -> bool:
         text = str(value)
         if text.startswith(BY_DURATION):
             return DURATION.fullmatch(text[len(BY_DURATION) :]) is not None

@@ -9,7 +9,7 @@ from typing import Any
 
 from octavo.config.broker import BrokerTable
 from octavo.config.key import ConfigKey, Synonym, keys_of
-from octavo.config.kinds import Given, Value
+from octavo.config.kinds import ConfigValue, Given
 from octavo.config.topic import TopicTable
 from octavo.errors import ConfigError, did_you_mean
 
@@ -47,14 +47,14 @@ def find(name: str) -> ConfigKey:
     raise unknown("config", name, [*TOPIC_CONFIGS, *BROKER_CONFIGS, *SYNONYMS])
 
 
-def parse(name: str, given: Given) -> Value:
+def parse(name: str, given: Given) -> ConfigValue:
     """Parse a config's value in its own unit; raises ConfigError if the name is unknown or the value is invalid."""
     return find(name).parse(given)
 
 
-def parse_topic(overrides: Mapping[str, Given]) -> dict[str, Value]:
+def parse_topic(overrides: Mapping[str, Given]) -> dict[str, ConfigValue]:
     """A topic's own configs, by attribute name."""
-    values: dict[str, Value] = {}
+    values: dict[str, ConfigValue] = {}
     for name, given in overrides.items():
         key = TOPIC_CONFIGS.get(name)
         if key is None:
@@ -63,7 +63,7 @@ def parse_topic(overrides: Mapping[str, Given]) -> dict[str, Value]:
     return values
 
 
-def parse_broker(properties: Mapping[str, Given]) -> tuple[dict[str, Value], dict[str, Value]]:
+def parse_broker(properties: Mapping[str, Given]) -> tuple[dict[str, ConfigValue], dict[str, ConfigValue]]:
     """A broker's configs by attribute name: the defaults they give topics, and the broker's own.
 
     Every value is checked, even one that an earlier synonym overrides.

@@ -55,8 +55,8 @@ ADMIN_CLIENT_ID = "__admin_client"  # the client that may write to these topics
 MAX_TOPIC_LENGTH = 249
 MAX_FOLDER_NAME_LENGTH = 255
 
-Topic = TypeVar("Topic", str, bytes)
-Item = TypeVar("Item")
+_Topic = TypeVar("_Topic", str, bytes)
+_Item = TypeVar("_Item")
 
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
 _UNIQUE_ID = re.compile(r"[0-9a-f]{32}")
@@ -172,16 +172,19 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
-def as_topic_partition(given: TopicPartition | tuple[str, int]) -> TopicPartition:
+Partition = TopicPartition | tuple[str, int]  # as callers may give it
+
+
+def as_topic_partition(given: Partition) -> TopicPartition:
     """A caller's pair as a TopicPartition; a string is refused, since one of two letters would pass for a pair."""
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
         raise TypeError(f"{given!r} is not a partition, expected a pair such as ('orders', 0)")
     return TopicPartition(*given)
 
 
-def by_topic(pairs: Iterable[tuple[Topic, Item]]) -> dict[Topic, list[Item]]:
+def by_topic(pairs: Iterable[tuple[_Topic, _Item]]) -> dict[_Topic, list[_Item]]:
     """What belongs to each topic, from pairs of a topic (its name or id) and a partition, in the order given."""
-    found: dict[Topic, list[Item]] = {}
+    found: dict[_Topic, list[_Item]] = {}
     for topic, item in pairs:
         found.setdefault(topic, []).append(item)
     return found

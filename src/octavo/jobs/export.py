@@ -25,9 +25,9 @@ from octavo.scanner.reading.read import wanted_columns
 from octavo.scanner.reading.read_ahead import read_ahead
 from octavo.system.filesystem import FileSystem, LocalFileSystem
 from octavo.system.os_errors import placed
-from octavo.system.runner import Outcome
+from octavo.system.runner import TaskOutcome
 
-Form = Literal["arrow", "parquet"]
+ExportForm = Literal["arrow", "parquet"]
 Advance = Callable[[int], None]
 
 
@@ -37,7 +37,7 @@ class ExportRequest:
 
     output: Path
     into_folder: bool
-    form: Form
+    form: ExportForm
     columns: tuple[str, ...]
     limit: int | None = None
     text: bool = False  # keys, values and header values as strings
@@ -50,7 +50,7 @@ class ExportTask:
     reads: tuple[ReadTask, ...]
     target: Path
     token: str  # identifies this export in the names of its files until they are in place
-    form: Form
+    form: ExportForm
     columns: tuple[str, ...]
     limit: int | None
     text: bool
@@ -117,7 +117,7 @@ def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
 
 def commit(
     tasks: Sequence[ExportTask],
-    outcomes: Iterable[Outcome[ExportTask, ExportResult]],
+    outcomes: Iterable[TaskOutcome[ExportTask, ExportResult]],
     filesystem: FileSystem | None = None,
 ) -> list[ExportResult]:
     """Rename the files into place once all are written; raises the error of the first task that failed."""
@@ -147,5 +147,5 @@ def _reporting(reads: Iterable[ReadTask], advance: Advance) -> Iterator[ReadTask
         advance(read.size)
 
 
-def _name(read: ReadTask, form: Form) -> str:
+def _name(read: ReadTask, form: ExportForm) -> str:
     return f"{read.topic}-{read.partition}-{read.start_offset:020}.{form}"

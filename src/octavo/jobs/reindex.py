@@ -22,7 +22,7 @@ from octavo.scanner.places.directory import Directory
 from octavo.storage.segment.build_index import IndexLimits, build_indexes
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.filesystem import FileSystem, LocalFileSystem
-from octavo.system.runner import Outcome
+from octavo.system.runner import TaskOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ def run(task: ReindexTask, filesystem: FileSystem | None = None) -> ReindexResul
 
 
 def commit(
-    outcomes: Iterable[Outcome[ReindexTask, ReindexResult]], filesystem: FileSystem | None = None
-) -> Iterator[Outcome[ReindexTask, ReindexResult]]:
+    outcomes: Iterable[TaskOutcome[ReindexTask, ReindexResult]], filesystem: FileSystem | None = None
+) -> Iterator[TaskOutcome[ReindexTask, ReindexResult]]:
     """Rename the temporary files into place, segment by segment; passes the outcomes on."""
     filesystem = filesystem or LocalFileSystem()
     for outcome in outcomes:

@@ -25,7 +25,7 @@ from octavo.storage.rewriting.rewrite import RewriteTask, Rewritten, rewrite_seg
 from octavo.storage.rewriting.source import SourceSegment, read_chunks
 from octavo.storage.segment.segment import Segment
 from octavo.system.filesystem import FileSystem, LocalFileSystem
-from octavo.system.runner import Outcome, Progress, Runner
+from octavo.system.runner import Progress, Runner, TaskOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def upgrade(
 
 
 def _commit(
-    planned: UpgradePlan, outcomes: Sequence[Outcome[RewriteTask, Rewritten]], filesystem: FileSystem
+    planned: UpgradePlan, outcomes: Sequence[TaskOutcome[RewriteTask, Rewritten]], filesystem: FileSystem
 ) -> Upgraded:
     """Replace a partition's segments with the new ones; if one of these failed, remove the others.
 

@@ -19,7 +19,7 @@ from octavo.jobs import upgrade as upgrading
 from octavo.jobs.compact import CompactedPartition, Compaction, CompactRequest
 from octavo.jobs.count import PartitionCount, TopicCounts
 from octavo.jobs.directories import check_topics, directories
-from octavo.jobs.export import ExportRequest, ExportResult, Form
+from octavo.jobs.export import ExportForm, ExportRequest, ExportResult
 from octavo.jobs.owner import Ownership, owned_as
 from octavo.jobs.reindex import ReindexResult
 from octavo.jobs.upgrade import Upgraded
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-Paths = Place | Sequence[Place]
+Places = Place | Sequence[Place]
 Names = str | Sequence[str]
 
 
@@ -60,14 +60,14 @@ class TopicsReport:
     damage_count: int
 
 
-def verify(spark: SparkSession, paths: Paths) -> VerifyReport:
+def verify(spark: SparkSession, paths: Places) -> VerifyReport:
     """Check everything in log directories, whatever its topic."""
     verification = Verification(plan_verification(_places(paths)), SparkRunner(spark))
     findings = list(verification.findings())
     return VerifyReport(findings, verification.summary)
 
 
-def topics(spark: SparkSession, paths: Paths, topics: Names = ()) -> TopicsReport:
+def topics(spark: SparkSession, paths: Places, topics: Names = ()) -> TopicsReport:
     """Count exactly what a client can read from each partition of the topics."""
     counting = TopicCounts(_places(paths), _names(topics))
     counts = list(counting.rows(SparkRunner(spark)))
@@ -76,7 +76,7 @@ def topics(spark: SparkSession, paths: Paths, topics: Names = ()) -> TopicsRepor
 
 def reindex(
     spark: SparkSession,
-    paths: Paths,
+    paths: Places,
     topics: Names = (),
     *,
     configs: Mapping[str, Given] | None = None,
@@ -92,11 +92,11 @@ def reindex(
 
 def export(
     spark: SparkSession,
-    paths: Paths,
+    paths: Places,
     topics: Names = (),
     *,
     output: str | PathLike[str],
-    form: Form = "parquet",
+    form: ExportForm = "parquet",
     **selection: Any,
 ) -> list[ExportResult]:
     """Write the records that `octavo.scan` selects with the same arguments into a folder; one file and result per task.
@@ -114,7 +114,7 @@ def export(
 
 def upgrade(
     spark: SparkSession,
-    paths: Paths,
+    paths: Places,
     topics: Names = (),
     *,
     compression_type: str | None = None,
@@ -135,7 +135,7 @@ def upgrade(
 
 def compact(
     spark: SparkSession,
-    paths: Paths,
+    paths: Places,
     topics: Names = (),
     *,
     configs: Mapping[str, Given] | None = None,
@@ -165,7 +165,7 @@ def _names(topics: Names) -> Sequence[str]:
     return [topics] if isinstance(topics, str) else topics
 
 
-def _places(paths: Paths) -> Sequence[Place]:
+def _places(paths: Places) -> Sequence[Place]:
     return [paths] if isinstance(paths, str | PathLike | Location) else paths
 
 

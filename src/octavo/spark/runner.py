@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic
 
 from octavo.errors import ConfigError
-from octavo.system.runner import Outcome, Progress, Result, TaskType
+from octavo.system.runner import Progress, Result, TaskOutcome, TaskType
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +33,7 @@ class SparkRunner:
 
     def run(
         self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], progress: Progress | None = None
-    ) -> Iterator[Outcome[TaskType, Result]]:
+    ) -> Iterator[TaskOutcome[TaskType, Result]]:
         wave = self._context.defaultParallelism * _TASKS_PER_CORE
         for first in range(0, len(tasks), wave):
             part = tasks[first : first + wave]
@@ -50,8 +50,8 @@ class _Attempt(Generic[TaskType, Result]):
     def __init__(self, function: Callable[[TaskType], Result]) -> None:
         self._function = function
 
-    def __call__(self, task: TaskType) -> Outcome[TaskType, Result]:
+    def __call__(self, task: TaskType) -> TaskOutcome[TaskType, Result]:
         try:
-            return Outcome(task, self._function(task))
+            return TaskOutcome(task, self._function(task))
         except Exception as error:
-            return Outcome(task, error=error)
+            return TaskOutcome(task, error=error)

@@ -9,14 +9,14 @@ from typing import ParamSpec, TypeVar
 from octavo.errors import OctavoError
 
 Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
-def short_errors(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+def short_errors(method: Callable[Parameters, _Result]) -> Callable[Parameters, _Result]:
     """Make a method that Spark calls raise Octavo's own errors without a long traceback; other errors keep theirs."""
 
     @wraps(method)
-    def call(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
+    def call(*arguments: Parameters.args, **named: Parameters.kwargs) -> _Result:
         try:
             return method(*arguments, **named)
         except OctavoError as error:
@@ -25,7 +25,7 @@ def short_errors(method: Callable[Parameters, Result]) -> Callable[Parameters, R
     return call
 
 
-def short_errors_in(items: Iterator[Result]) -> Iterator[Result]:
+def short_errors_in(items: Iterator[_Result]) -> Iterator[_Result]:
     """The same for errors raised while iterating."""
     try:
         yield from items

@@ -34,8 +34,8 @@ from octavo.system.forks import FORKED
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
 
 _CLOSED = "it is closed"
 _log = logging.getLogger(__name__)
@@ -242,7 +242,7 @@ class PartitionLog(Log):
         self.closed_because = FORKED
         self.lock = threading.RLock()
 
-    def _reading(self, read_once: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
+    def _reading(self, read_once: Callable[_Given, _Result], *given: _Given.args, **named: _Given.kwargs) -> _Result:
         """Read; if a file is removed before it can be opened, read again under the lock, which prevents that."""
         if self.closed_because is None:
             try:

@@ -33,7 +33,7 @@ TaskType = TypeVar("TaskType", bound=SizedTask)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[TaskType, Result]):
+class TaskOutcome(Generic[TaskType, Result]):
     """The result of a task, or the error that ended it."""
 
     task: TaskType
@@ -61,7 +61,7 @@ class Runner(Protocol):
 
     def run(
         self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], progress: Progress | None = None
-    ) -> Iterator[Outcome[TaskType, Result]]: ...
+    ) -> Iterator[TaskOutcome[TaskType, Result]]: ...
 
 
 class InlineRunner:
@@ -71,9 +71,9 @@ class InlineRunner:
 
     def run(
         self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], progress: Progress | None = None
-    ) -> Iterator[Outcome[TaskType, Result]]:
+    ) -> Iterator[TaskOutcome[TaskType, Result]]:
         for task in tasks:
-            yield Outcome(task, function(task))
+            yield TaskOutcome(task, function(task))
             if progress is not None:
                 progress(task.size)
 
@@ -92,7 +92,7 @@ class ThreadRunner:
 
     def run(
         self, function: Callable[[TaskType], Result], tasks: Sequence[TaskType], progress: Progress | None = None
-    ) -> Iterator[Outcome[TaskType, Result]]:
+    ) -> Iterator[TaskOutcome[TaskType, Result]]:
         executor, self.is_ending = ThreadPoolExecutor(self.threads, "octavo-job"), False
         waiting: deque[tuple[TaskType, Future[Result]]] = deque()
         try:
@@ -120,10 +120,10 @@ def _tell(progress: Progress, size: int, _: object) -> None:
     progress(size)
 
 
-def _outcome(task: TaskType, future: Future[Result]) -> Outcome[TaskType, Result]:
+def _outcome(task: TaskType, future: Future[Result]) -> TaskOutcome[TaskType, Result]:
     error = future.exception()
     if error is None:
-        return Outcome(task, future.result())
+        return TaskOutcome(task, future.result())
     if not isinstance(error, Exception):
         raise error
-    return Outcome(task, error=error)
+    return TaskOutcome(task, error=error)

@@ -14,11 +14,11 @@ from octavo.format.protocol.frames import wire_format
 from octavo.testing.asked import Asked
 from octavo.testing.refusals import refusal
 
-Answer = list[Part] | Pending | None
+_Answer = list[Part] | Pending | None
 
 
 class Action(Protocol):
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: Asked) -> _Answer:
         """The response that the client gets instead; raises CloseConnection if it gets none."""
         ...
 
@@ -30,7 +30,7 @@ class Fail(NamedTuple):
     def __str__(self) -> str:
         return self.name
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: Asked) -> _Answer:
         if asked.api is PRODUCE and asked.body["acks"] == 0:
             raise CloseConnection(f"a fault: {self}")  # the only way to tell the client
         wire = wire_format(asked.api, asked.header.api_version)
@@ -41,7 +41,7 @@ class Drop(NamedTuple):
     def __str__(self) -> str:
         return "a dropped connection"
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: Asked) -> _Answer:
         raise CloseConnection(f"a fault: {self}")
 
 
@@ -49,7 +49,7 @@ class LoseAnswer(NamedTuple):
     def __str__(self) -> str:
         return "a lost answer"
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: Asked) -> _Answer:
         found = asked.answer()
         if isinstance(found, Pending):
             return _Lost(found)
@@ -62,7 +62,7 @@ class Delay(NamedTuple):
     def __str__(self) -> str:
         return f"a delay of {self.seconds:g} s"
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: Asked) -> _Answer:
         return _Delayed(asked, self.seconds)
 
 

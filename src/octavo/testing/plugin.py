@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from octavo.testing.kafka import Kafka
 
-Scope = Literal["session", "package", "module", "class", "function"]
+_Scope = Literal["session", "package", "module", "class", "function"]
 _MARKER = (
     "kafka(start_from=None, configs=None): begin the fixture `kafka` with a copy of a log directory, or with configs"
 )
@@ -32,8 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
 
 
-def _scope(fixture_name: str, config: pytest.Config) -> Scope:
-    return cast(Scope, config.getini("kafka_scope"))  # pytest itself refuses any other scope
+def _scope(fixture_name: str, config: pytest.Config) -> _Scope:
+    return cast(_Scope, config.getini("kafka_scope"))  # pytest itself refuses any other scope
 
 
 @pytest.fixture(scope=_scope)

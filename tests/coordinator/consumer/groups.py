@@ -13,7 +13,7 @@ from octavo.coordinator.groups.consumer.heartbeat import heartbeat
 from octavo.coordinator.groups.consumer.leave import expired
 from octavo.coordinator.groups.consumer.replay import replay
 from octavo.coordinator.groups.consumer.request import Heartbeat
-from octavo.coordinator.groups.consumer.topics import GroupTopic, Topics
+from octavo.coordinator.groups.consumer.topics import GroupTopic, GroupTopics
 from octavo.coordinator.groups.consumer.transition import View
 from octavo.format.messages.consumer_offsets import decode_consumer_offsets_record
 from octavo.format.messages.records import encode_key, encode_versioned
@@ -36,9 +36,9 @@ def topic_id(name: str) -> bytes:
     return name.encode().ljust(16, b".")
 
 
-def topics(**counts: int) -> Topics:
+def topics(**counts: int) -> GroupTopics:
     """Topics by name, with their numbers of partitions."""
-    return Topics(GroupTopic(name, topic_id(name), tuple(range(count))) for name, count in counts.items())
+    return GroupTopics(GroupTopic(name, topic_id(name), tuple(range(count))) for name, count in counts.items())
 
 
 def rows(owned: Mapping[str, list[int]]) -> list[Row]:

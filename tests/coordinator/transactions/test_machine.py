@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from octavo.coordinator.transactions import machine
-from octavo.coordinator.transactions.machine import Identity, Outcome, Supplies
+from octavo.coordinator.transactions.machine import Identity, Supplies, TransactionOutcome
 from octavo.coordinator.transactions.metadata import VERSION_1, VERSION_2, TransactionMetadata
 from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
@@ -36,7 +36,7 @@ def state(status: TransactionStatus, **fields: Any) -> TransactionMetadata:
     return replace(KNOWN, status=status, partitions=frozenset([T0] if is_open else []), **fields)
 
 
-def shown(outcome: Outcome) -> object:
+def shown(outcome: TransactionOutcome) -> object:
     """An error, or the next state with its producer id and epoch."""
     return outcome if isinstance(outcome, ErrorCode) else (outcome.status, outcome.producer_id, outcome.epoch)
 
@@ -157,7 +157,7 @@ NEVER_IN_MEMORY = {TransactionStatus.DEAD, TransactionStatus.PREPARE_EPOCH_FENCE
 
 @pytest.mark.parametrize("status", sorted(set(TransactionStatus) - NEVER_IN_MEMORY))
 def test_add_partitions(status: TransactionStatus) -> None:
-    def add(by: Identity, *partitions: TopicPartition) -> Outcome:
+    def add(by: Identity, *partitions: TopicPartition) -> TransactionOutcome:
         return machine.add_partitions(state(status), by, frozenset(partitions), VERSION_2, NOW)
 
     assert add(OTHER, T0) is WHO

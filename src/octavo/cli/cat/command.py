@@ -16,7 +16,7 @@ from octavo.cli.options import command as declare
 from octavo.cli.options import logdirs_argument, say_notes
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner
-from octavo.jobs.export import Form
+from octavo.jobs.export import ExportForm
 from octavo.scanner.api import SCAN_LOG, Scan
 from octavo.scanner.reading.plan import ReadTask
 
@@ -49,7 +49,7 @@ def command(**options: Any) -> int:
 
         with job_runner(request.master) as runner:
             limit, text = request.max_messages, request.text
-            damage_count = export_records(records, output, cast("Form", form), limit, runner, text=text)
+            damage_count = export_records(records, output, cast("ExportForm", form), limit, runner, text=text)
     else:
         _write(records, request, tasks)
         damage_count = records.damage_count

@@ -11,12 +11,14 @@ from octavo.cli.cat.written import say_written
 from octavo.cli.options import say_notes
 from octavo.cli.progress import progress_bar
 from octavo.jobs import export
-from octavo.jobs.export import ExportRequest, ExportResult, ExportTask, Form
+from octavo.jobs.export import ExportForm, ExportRequest, ExportResult, ExportTask
 from octavo.scanner.api import Scan
-from octavo.system.runner import Outcome, Runner, ThreadRunner
+from octavo.system.runner import Runner, TaskOutcome, ThreadRunner
 
 
-def export_records(records: Scan, output: str, form: Form, limit: int | None, runner: Runner, *, text: bool) -> int:
+def export_records(
+    records: Scan, output: str, form: ExportForm, limit: int | None, runner: Runner, *, text: bool
+) -> int:
     """Write the records to a file or a folder; returns how many damaged places were skipped."""
     path = Path(output).resolve()  # follows links, so that their target is replaced
     request = ExportRequest(path, is_folder(output), form, records.columns, limit, text)
@@ -31,7 +33,7 @@ def export_records(records: Scan, output: str, form: Form, limit: int | None, ru
     return sum(result.damage_count for result in results)
 
 
-def _outcomes(tasks: list[ExportTask], runner: Runner) -> Iterable[Outcome[ExportTask, ExportResult]]:
+def _outcomes(tasks: list[ExportTask], runner: Runner) -> Iterable[TaskOutcome[ExportTask, ExportResult]]:
     with progress_bar("exporting", sum(task.size for task in tasks)) as progress:
         if isinstance(runner, ThreadRunner):  # it also reports progress within a task
             yield from runner.run(partial(export.run, advance=progress), tasks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from octavo.cli.cat.text import JsonBytes
 from octavo.errors import CorruptionError
@@ -13,9 +13,7 @@ from octavo.format.messages.records import RecordType, decode_record
 from octavo.format.messages.share_group_state import SHARE_GROUP_STATE_TYPES
 from octavo.format.messages.transaction_state import TRANSACTION_STATE_TYPES
 from octavo.format.names import CLUSTER_METADATA_TOPIC
-from octavo.scanner.reading.records import ConsumerRecord
-
-Decode = Callable[[ConsumerRecord], ConsumerRecord]
+from octavo.scanner.reading.records import ConsumerRecord, DecodeRecord
 
 
 def decoded(records: Iterable[ConsumerRecord]) -> Iterator[ConsumerRecord]:
@@ -29,7 +27,7 @@ def decoded(records: Iterable[ConsumerRecord]) -> Iterator[ConsumerRecord]:
             yield record
 
 
-def _coordinator(types: dict[int, RecordType]) -> Decode:
+def _coordinator(types: dict[int, RecordType]) -> DecodeRecord:
     def decode(record: ConsumerRecord) -> ConsumerRecord:
         found = decode_record(types, record.key or b"", record.value)
         value = value_json(found)
@@ -47,7 +45,7 @@ def _json(text: str) -> JsonBytes:
     return JsonBytes(text.encode())
 
 
-DECODERS: dict[str, Decode] = {
+DECODERS: dict[str, DecodeRecord] = {
     "__consumer_offsets": _coordinator(CONSUMER_OFFSETS_TYPES),
     "__transaction_state": _coordinator(TRANSACTION_STATE_TYPES),
     "__share_group_state": _coordinator(SHARE_GROUP_STATE_TYPES),

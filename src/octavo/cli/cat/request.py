@@ -14,7 +14,7 @@ from octavo.cli.cat.output import given_path, is_folder, is_replaceable, place_a
 from octavo.cli.settings import UsageError
 from octavo.errors import ScanError, first_of
 from octavo.format.names import INTERNAL_TOPICS
-from octavo.jobs.export import Form
+from octavo.jobs.export import ExportForm
 from octavo.scanner.api import Scan, scan
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.lookup.bounds import FromEnd, Offset
@@ -43,7 +43,7 @@ class CatRequest:
     max_messages: int | None
     follow: bool
     isolation_level: IsolationLevel
-    given_form: TextForm | Form | None
+    given_form: TextForm | ExportForm | None
     as_json: bool
     given_output: str | None
     shown: str
@@ -51,7 +51,7 @@ class CatRequest:
     master: str | None
 
     @property
-    def form(self) -> TextForm | Form:
+    def form(self) -> TextForm | ExportForm:
         return self.given_form or "json"
 
     @property

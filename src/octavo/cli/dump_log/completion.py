@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from octavo.cli.dump_log.options import FLAGS, Flag, Value
+from octavo.cli.dump_log.options import FLAGS, Flag, FlagValue
 
 
 def _option(flag: Flag) -> click.Option:
-    has_value = flag.value is not Value.NONE
+    has_value = flag.value is not FlagValue.NONE
     paths = click.Path() if flag.name == "files" else None
     return click.Option([f"--{flag.name}"], is_flag=not has_value, type=paths, help=flag.meaning)
 

@@ -18,7 +18,7 @@ KAFKA_VERSION = "4.3.1"
 STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
 
-class Value(Enum):
+class FlagValue(Enum):
     """Whether a flag has a value."""
 
     NONE = 0
@@ -31,23 +31,25 @@ class Flag(NamedTuple):
 
     name: str
     meaning: str
-    value: Value = Value.NONE
+    value: FlagValue = FlagValue.NONE
     default: str | None = None
 
 
 FLAGS = {
     flag.name: flag
     for flag in (
-        Flag("files", "REQUIRED: the files to dump, separated by commas.", Value.REQUIRED),
+        Flag("files", "REQUIRED: the files to dump, separated by commas.", FlagValue.REQUIRED),
         Flag("print-data-log", "Print keys and payloads; any decoder implies it."),
         Flag("deep-iteration", "Print one line per record; --print-data-log implies it."),
         Flag("skip-record-metadata", "Print only keys and payloads: no offsets, sizes, control records."),
-        Flag("max-bytes", "Read this many bytes of each .log file.", Value.REQUIRED, str(INT32_MAX)),
-        Flag("max-message-size", "The largest batch that an .index entry may point to.", Value.REQUIRED, str(5 << 20)),
+        Flag("max-bytes", "Read this many bytes of each .log file.", FlagValue.REQUIRED, str(INT32_MAX)),
+        Flag(
+            "max-message-size", "The largest batch that an .index entry may point to.", FlagValue.REQUIRED, str(5 << 20)
+        ),
         Flag("verify-index-only", "Check indexes against the log without printing them."),
         Flag("index-sanity-check", "Run only the check that a broker runs on an index when it starts."),
-        Flag("key-decoder-class", "The decoder of keys.", Value.OPTIONAL, STRING_DECODER),
-        Flag("value-decoder-class", "The decoder of payloads.", Value.OPTIONAL, STRING_DECODER),
+        Flag("key-decoder-class", "The decoder of keys.", FlagValue.OPTIONAL, STRING_DECODER),
+        Flag("value-decoder-class", "The decoder of payloads.", FlagValue.OPTIONAL, STRING_DECODER),
         Flag("offsets-decoder", "Decode the records of __consumer_offsets."),
         Flag("transaction-log-decoder", "Decode the records of __transaction_state."),
         Flag("cluster-metadata-decoder", "Decode the records of __cluster_metadata and its snapshots."),
@@ -85,11 +87,11 @@ class Options:
         if flag is None:
             raise OctavoError(f"{name} is not a flag of dump-log; `octavo dump-log --help` lists them")
         values = self._given.setdefault(name, [])
-        if flag.value is Value.NONE:
+        if flag.value is FlagValue.NONE:
             return
         if equals:
             values.append(value)
-        elif flag.value is Value.REQUIRED:
+        elif flag.value is FlagValue.REQUIRED:
             if not waiting:
                 raise OctavoError(f"--{name} needs a value")
             values.append(waiting.pop())
@@ -144,7 +146,7 @@ def usage() -> str:
     return "\n".join(lines)
 
 
-_VALUES = {Value.NONE: "", Value.OPTIONAL: " [<value>]", Value.REQUIRED: " <value>"}
+_VALUES = {FlagValue.NONE: "", FlagValue.OPTIONAL: " [<value>]", FlagValue.REQUIRED: " <value>"}
 
 
 def _looks_like_a_flag(word: str) -> bool:

@@ -12,7 +12,7 @@ import click
 from octavo.cli.explain.overview import Overview
 from octavo.cli.explain.text import anatomy_lines, entry_lines, overview_lines, tail_lines
 from octavo.cli.options import print_json
-from octavo.format.anatomy import Node, Value
+from octavo.format.anatomy import Node, NodeValue
 
 Form = Literal["text", "json", "html"]
 _MOST_NODES = 200  # on a page
@@ -90,7 +90,7 @@ def _node_json(node: Node) -> dict[str, Any]:
     return fields
 
 
-def _value_json(value: Value) -> Any:
+def _value_json(value: NodeValue) -> Any:
     if not isinstance(value, bytes):
         return value
     try:

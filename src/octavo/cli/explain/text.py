@@ -11,7 +11,7 @@ from typing import NamedTuple
 from octavo.cli.explain.overview import BatchOverview, Overview
 from octavo.cli.options import coloured
 from octavo.cli.table import fitted
-from octavo.format.anatomy import Node, Value
+from octavo.format.anatomy import Node, NodeValue
 
 _WIDE = 100  # everything fits on a terminal with this many columns
 
@@ -98,7 +98,7 @@ def _hex(raw: bytes, widths: _Widths) -> str:
     return raw.hex() if len(raw) <= most else raw[:most].hex() + widths.cut.format(len(raw))
 
 
-def value_text(value: Value, most: int = _Widths().value_characters) -> str:
+def value_text(value: NodeValue, most: int = _Widths().value_characters) -> str:
     """A value in at most this many characters."""
     if value is None:
         return ""

@@ -12,18 +12,17 @@ from octavo.client.consumer.partition_state import PartitionState
 from octavo.coordinator.fetch import FetchOptions
 from octavo.errors import IllegalStateError
 from octavo.format.names import TopicPartition
-from octavo.scanner.reading.records import ConsumerRecord
+from octavo.scanner.reading.records import DecodeRecord
 from octavo.storage.log_manager import LogManager
 
-Decode = Callable[[ConsumerRecord], ConsumerRecord]
-Listener = Callable[[set[TopicPartition]], object]
+RebalanceListener = Callable[[set[TopicPartition]], object]
 
 
 class Listeners(NamedTuple):
     """Called with partitions that the consumer gets, and with partitions that it loses."""
 
-    on_assigned: Listener | None = None
-    on_revoked: Listener | None = None
+    on_assigned: RebalanceListener | None = None
+    on_revoked: RebalanceListener | None = None
 
 
 class AssignedPartitions:
@@ -33,7 +32,11 @@ class AssignedPartitions:
     """
 
     def __init__(
-        self, log_manager: LogManager, config: ConsumerConfig, commits: OffsetCommits, decode: Decode | None = None
+        self,
+        log_manager: LogManager,
+        config: ConsumerConfig,
+        commits: OffsetCommits,
+        decode: DecodeRecord | None = None,
     ) -> None:
         self._log_manager = log_manager
         self._clock = log_manager.environment.clock

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from octavo.config import ConfigKey, Given, Value
+from octavo.config import ConfigKey, ConfigValue, Given
 from octavo.config.key import config, keys_of
 from octavo.config.kinds import BOOLEAN, INT, LIST, LONG, STRING
 from octavo.config.ranges import BY_DURATION, DURATION, Between, OneOf
@@ -64,7 +64,7 @@ class OffsetReset(NamedTuple):
 class ResetRange:
     """The values of auto.offset.reset."""
 
-    def __contains__(self, value: Value) -> bool:
+    def __contains__(self, value: ConfigValue) -> bool:
         return isinstance(value, str) and OffsetReset.parse(value) is not None
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class ResetRange:
 class AssignorRange:
     """Assignors by short name or by Kafka's class name; the first in the list is used."""
 
-    def __contains__(self, value: Value) -> bool:
+    def __contains__(self, value: ConfigValue) -> bool:
         return isinstance(value, tuple) and bool(value) and all(_assignor(name) in ASSIGNORS for name in value)
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-from octavo.client.consumer.assignment import AssignedPartitions, Decode, Listener, Listeners
+from octavo.client.consumer.assignment import AssignedPartitions, Listeners, RebalanceListener
 from octavo.client.consumer.commits import OffsetCommits
 from octavo.client.consumer.config import ConsumerConfig
 from octavo.client.consumer.membership import AllPartitions, GroupShare, ManualAssignment, Subscription
@@ -17,10 +17,10 @@ from octavo.coordinator.groups.committed import CommittedOffsets
 from octavo.coordinator.groups.local_members import LocalConfig, LocalMembers
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError, no_such_topic
-from octavo.format.names import TopicPartition, as_topic_partition
+from octavo.format.names import Partition, TopicPartition, as_topic_partition
 from octavo.format.record import SpecialTimestamp
 from octavo.scanner.following.collect import Collector
-from octavo.scanner.reading.records import ConsumerRecord
+from octavo.scanner.reading.records import ConsumerRecord, DecodeRecord
 from octavo.storage.log_manager import LogManager
 from octavo.system.clock import end_of
 from octavo.system.closing import Closing
@@ -33,7 +33,6 @@ _log = logging.getLogger(__name__)
 # How long to sleep before looking again at logs that have nothing new.
 _LOOK_SECONDS = 0.005
 
-Partition = TopicPartition | tuple[str, int]
 # Appends what producers hold back for these topics.
 WriteHeld = Callable[[Collection[str]], None]
 
@@ -52,7 +51,7 @@ class Consumer(Closing):
         members: LocalMembers,
         offsets: CommittedOffsets,
         write_held: WriteHeld,
-        decode: Decode | None = None,
+        decode: DecodeRecord | None = None,
     ) -> None:
         self.config = config
         self._write_held_of = write_held
@@ -89,8 +88,8 @@ class Consumer(Closing):
         topics: str | Iterable[str] = (),
         *,
         pattern: str | None = None,
-        on_assigned: Listener | None = None,
-        on_revoked: Listener | None = None,
+        on_assigned: RebalanceListener | None = None,
+        on_revoked: RebalanceListener | None = None,
     ) -> None:
         """Read topics, given by name or by a pattern; the members of the group share their partitions.
 

@@ -16,8 +16,8 @@ from octavo.kernels.integers import INT64_MAX
 
 NO_HEADERS = encode_varint(0)
 
-Header = tuple[str, bytes | str | None]
-Headers = Mapping[str, bytes | str | None] | Iterable[Header]
+_Header = tuple[str, bytes | str | None]
+Headers = Mapping[str, bytes | str | None] | Iterable[_Header]
 
 
 def encode_batch(batch: ProducerBatch, codec: Codec, level: int | None, origin: Origin) -> memoryview:

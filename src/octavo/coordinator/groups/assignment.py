@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from octavo.format.names import TopicPartition
 
 Subscriptions = Mapping[str, frozenset[str]]  # the topics of each member; some of them may not exist
-Partitions = Mapping[str, Sequence[int]]  # the partition numbers of each topic, in order
-Assignment = dict[str, list[TopicPartition]]  # the partitions of each member
+PartitionNumbers = Mapping[str, Sequence[int]]  # the partition numbers of each topic, in order
+GroupAssignment = dict[str, list[TopicPartition]]  # the partitions of each member
 Current = Mapping[str, Sequence[TopicPartition]]  # the same, before the new assignment
 TopicIds = Mapping[str, bytes]
 
 
-def all_partitions(partitions: Partitions) -> list[TopicPartition]:
+def all_partitions(partitions: PartitionNumbers) -> list[TopicPartition]:
     return [TopicPartition(topic, number) for topic, numbers in sorted(partitions.items()) for number in numbers]

@@ -8,22 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from octavo.coordinator.groups.assignment import (
-    Assignment,
     Current,
-    Partitions,
+    GroupAssignment,
+    PartitionNumbers,
     Subscriptions,
     all_partitions,
 )
 from octavo.coordinator.groups.uniform import uniform_assignor
 from octavo.format.names import TopicPartition
 
-Assignor = Callable[[Subscriptions, Partitions, Current], Assignment]
+Assignor = Callable[[Subscriptions, PartitionNumbers, Current], GroupAssignment]
 
 
-def range_assignor(subscriptions: Subscriptions, partitions: Partitions, _: Current) -> Assignment:
+def range_assignor(subscriptions: Subscriptions, partitions: PartitionNumbers, _: Current) -> GroupAssignment:
     """Give each member one range of every topic's partitions; if they do not divide evenly, the first members get one
     more."""
-    assigned: Assignment = {member: [] for member in subscriptions}
+    assigned: GroupAssignment = {member: [] for member in subscriptions}
     for topic, numbers in sorted(partitions.items()):
         members = [member for member, topics in subscriptions.items() if topic in topics]
         start = 0
@@ -34,9 +34,9 @@ def range_assignor(subscriptions: Subscriptions, partitions: Partitions, _: Curr
     return assigned
 
 
-def roundrobin_assignor(subscriptions: Subscriptions, partitions: Partitions, _: Current) -> Assignment:
+def roundrobin_assignor(subscriptions: Subscriptions, partitions: PartitionNumbers, _: Current) -> GroupAssignment:
     """Deal out all partitions in order, taking turns among the members subscribed to the topic."""
-    assigned: Assignment = {member: [] for member in subscriptions}
+    assigned: GroupAssignment = {member: [] for member in subscriptions}
     members, turn = list(subscriptions), 0
     for partition in all_partitions(partitions):
         if not any(partition.topic in topics for topics in subscriptions.values()):
@@ -48,13 +48,13 @@ def roundrobin_assignor(subscriptions: Subscriptions, partitions: Partitions, _:
     return assigned
 
 
-def sticky_assignor(subscriptions: Subscriptions, partitions: Partitions, current: Current) -> Assignment:
+def sticky_assignor(subscriptions: Subscriptions, partitions: PartitionNumbers, current: Current) -> GroupAssignment:
     """Spread the partitions as evenly as possible with as few moves as possible.
 
     Members keep what they have. A partition without an owner goes to the subscribed member with the fewest partitions.
     Then partitions move as long as an owner has at least two more than another subscribed member.
     """
-    assigned: Assignment = {member: [] for member in sorted(subscriptions)}
+    assigned: GroupAssignment = {member: [] for member in sorted(subscriptions)}
     free = set(all_partitions(partitions))
     for member in assigned:
         kept = [
@@ -75,7 +75,7 @@ def sticky_assignor(subscriptions: Subscriptions, partitions: Partitions, curren
     return {member: sorted(given) for member, given in assigned.items()}
 
 
-def _next_move(assigned: Assignment, subscriptions: Subscriptions) -> tuple[TopicPartition, str, str] | None:
+def _next_move(assigned: GroupAssignment, subscriptions: Subscriptions) -> tuple[TopicPartition, str, str] | None:
     """A partition to move, from which member and to which; None if no move makes the assignment more even."""
     for giver in sorted(assigned, key=lambda member: -len(assigned[member])):
         for taker in sorted(assigned, key=lambda member: len(assigned[member])):

@@ -19,7 +19,7 @@ from octavo.system.clock import Clock
 
 NO_RETENTION = -1  # the commit does not say how long to keep its offsets
 NewOffsets = Mapping[TopicPartition, OffsetAndMetadata]
-TopicIds = Mapping[str, bytes | None]
+NullableTopicIds = Mapping[str, bytes | None]
 Renew = Callable[[str, Hashable, int], None]
 
 
@@ -53,7 +53,7 @@ class CommittedOffsets:
         self,
         group_id: str,
         offsets: NewOffsets,
-        topic_ids: TopicIds,
+        topic_ids: NullableTopicIds,
         committer: Committer = ANYBODY,
         retention_ms: int = NO_RETENTION,
     ) -> set[TopicPartition]:
@@ -78,7 +78,7 @@ class CommittedOffsets:
         self,
         group_id: str,
         offsets: NewOffsets,
-        topic_ids: TopicIds,
+        topic_ids: NullableTopicIds,
         origin: Origin,
         committer: Committer = ANYBODY,
     ) -> set[TopicPartition]:
@@ -134,7 +134,7 @@ class CommittedOffsets:
 
 
 def _committed(
-    offsets: NewOffsets, refused: set[TopicPartition], topic_ids: TopicIds, now_ms: int, expire_ms: int
+    offsets: NewOffsets, refused: set[TopicPartition], topic_ids: NullableTopicIds, now_ms: int, expire_ms: int
 ) -> GroupOffsets:
     return {
         place: StoredOffset(

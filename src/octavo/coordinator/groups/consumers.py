@@ -12,7 +12,7 @@ from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutc
 from octavo.coordinator.groups.consumer.heartbeat import heartbeat
 from octavo.coordinator.groups.consumer.leave import remove
 from octavo.coordinator.groups.consumer.request import Heartbeat, check
-from octavo.coordinator.groups.consumer.topics import Topics
+from octavo.coordinator.groups.consumer.topics import GroupTopics
 from octavo.coordinator.groups.consumer.transition import Transition, View, session_timer
 from octavo.coordinator.groups.driver import GroupDriver, OnAnswer
 from octavo.coordinator.groups.kinds import Group, GroupOutcome, is_empty, removal
@@ -35,7 +35,7 @@ class GroupConsumers:
         self._clock = clock
 
     @property
-    def topics(self) -> Topics:
+    def topics(self) -> GroupTopics:
         """The topics as they are now."""
         return self._driver.topics
 

@@ -14,7 +14,7 @@ from octavo.coordinator.groups.classic.group import ClassicGroup
 from octavo.coordinator.groups.configs import GroupConfigs
 from octavo.coordinator.groups.consumer import leave
 from octavo.coordinator.groups.consumer.group import ConsumerGroup
-from octavo.coordinator.groups.consumer.topics import OpenTopics, Topics
+from octavo.coordinator.groups.consumer.topics import GroupTopics, OpenTopics
 from octavo.coordinator.groups.consumer.transition import View
 from octavo.coordinator.groups.kinds import Group, GroupOutcome
 from octavo.coordinator.groups.migration.downgrade import downgraded
@@ -51,7 +51,7 @@ class GroupDriver:
         return self._log_manager.broker_config
 
     @property
-    def topics(self) -> Topics:
+    def topics(self) -> GroupTopics:
         """The topics as they are now."""
         return self._topics.current
 

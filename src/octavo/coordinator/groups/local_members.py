@@ -10,7 +10,7 @@ from typing import NamedTuple
 from octavo.coordinator.groups.commit_rules import Committer
 from octavo.coordinator.groups.consumer.group import LEFT, ConsumerGroup
 from octavo.coordinator.groups.consumer.records import partition_rows
-from octavo.coordinator.groups.consumer.topics import TopicIdPartition, Topics
+from octavo.coordinator.groups.consumer.topics import GroupTopics, TopicIdPartition
 from octavo.coordinator.groups.consumers import GroupConsumers
 from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition
@@ -121,5 +121,5 @@ class LocalMember:
         }
 
 
-def _named(partitions: Set[TopicIdPartition], topics: Topics) -> set[TopicPartition]:
+def _named(partitions: Set[TopicIdPartition], topics: GroupTopics) -> set[TopicPartition]:
     return {named for partition in partitions if (named := topics.by_partition(partition)) is not None}

@@ -73,7 +73,7 @@ def _key(group_id: str, partition: TopicPartition) -> Row:
 GroupOffsets = dict[TopicPartition, StoredOffset]
 
 
-class Offsets:
+class StoredOffsets:
     """The offsets of the groups in one partition of `__consumer_offsets`. Not thread-safe.
 
     The commit whose record has the largest offset wins, no matter when its transaction ended.

@@ -10,7 +10,7 @@ from octavo.coordinator.groups.consumer.group import ConsumerGroup
 from octavo.coordinator.groups.consumer.records import CONSUMER_GROUP_RECORDS
 from octavo.coordinator.groups.consumer.replay import replay as replay_consumer_group
 from octavo.coordinator.groups.kinds import Group
-from octavo.coordinator.groups.offsets import OFFSET_RECORDS, Offsets, StoredOffset
+from octavo.coordinator.groups.offsets import OFFSET_RECORDS, StoredOffset, StoredOffsets
 from octavo.coordinator.groups.replay import ReplayedRecord, replay
 from octavo.errors import CorruptionError
 from octavo.format.messages.consumer_offsets import GROUP_METADATA, decode_consumer_offsets_record
@@ -31,7 +31,7 @@ class GroupPartition:
         self.place = place
         self.log = log
         self.groups: dict[str, Group] = {}
-        self.offsets = Offsets()
+        self.offsets = StoredOffsets()
         self.is_live = False  # if True, groups in memory are newer than their records
         self._position = 0 if log is None else log.log_start_offset
 

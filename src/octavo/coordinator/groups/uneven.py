@@ -6,7 +6,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable
 
-from octavo.coordinator.groups.assignment import Assignment, Current, Partitions, Subscriptions, TopicIds
+from octavo.coordinator.groups.assignment import Current, GroupAssignment, PartitionNumbers, Subscriptions, TopicIds
 from octavo.coordinator.groups.loads import Loads
 from octavo.format.names import TopicPartition
 
@@ -16,7 +16,7 @@ _ROUNDS = 16
 class UnevenGroup:
     """One assignment. Members come in the order of the subscriptions."""
 
-    def __init__(self, subscriptions: Subscriptions, partitions: Partitions, ids: TopicIds) -> None:
+    def __init__(self, subscriptions: Subscriptions, partitions: PartitionNumbers, ids: TopicIds) -> None:
         self._subscriptions = subscriptions
         self._partitions = partitions
         self._places = {member: place for place, member in enumerate(subscriptions)}
@@ -27,7 +27,7 @@ class UnevenGroup:
         self._owners: dict[TopicPartition, str] = {}
         self._sizes: Counter[str] = Counter()
 
-    def assign(self, current: Current) -> Assignment:
+    def assign(self, current: Current) -> GroupAssignment:
         """Members keep what they have; free partitions go to those with the fewest; then those with the most give some
         up."""
         there = {topic: frozenset(numbers) for topic, numbers in self._partitions.items()}
@@ -42,7 +42,7 @@ class UnevenGroup:
                 if place not in self._owners:
                     self._give(place, loads.next_least())
         self._balance()
-        assigned: Assignment = {member: [] for member in self._subscriptions}
+        assigned: GroupAssignment = {member: [] for member in self._subscriptions}
         for place, member in self._owners.items():
             assigned[member].append(place)
         return assigned

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import islice
 
-from octavo.coordinator.groups.assignment import Assignment, Current, Partitions, Subscriptions, TopicIds
+from octavo.coordinator.groups.assignment import Current, GroupAssignment, PartitionNumbers, Subscriptions, TopicIds
 from octavo.coordinator.groups.uneven import UnevenGroup
 from octavo.format.java.hash_map import id_hash, in_map_order
 from octavo.format.messages.partition_choice import java_hash
@@ -16,8 +16,8 @@ from octavo.format.names import TopicPartition
 
 
 def uniform_assignor(
-    subscriptions: Subscriptions, partitions: Partitions, current: Current, ids: TopicIds | None = None
-) -> Assignment:
+    subscriptions: Subscriptions, partitions: PartitionNumbers, current: Current, ids: TopicIds | None = None
+) -> GroupAssignment:
     """Assign evenly; without ids, topics are taken in the order of their names."""
     members = in_map_order(subscriptions, java_hash)
     known = ids or {topic: number.to_bytes(16, "big") for number, topic in enumerate(sorted(partitions))}
@@ -30,8 +30,8 @@ def uniform_assignor(
 
 
 def _assign_evenly(
-    members: Sequence[str], partitions: Partitions, current: Current, hash_of: Callable[[str], int]
-) -> Assignment:
+    members: Sequence[str], partitions: PartitionNumbers, current: Current, hash_of: Callable[[str], int]
+) -> GroupAssignment:
     """If all members want the same topics, each keeps as much of what it has as its share allows, topic by topic, and
     is filled up with what is left. Shares that are larger by one go to members that need them to keep what they have,
     otherwise to the last ones."""

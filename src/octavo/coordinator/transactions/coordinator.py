@@ -97,7 +97,7 @@ class TransactionCoordinator:
     ) -> ErrorCode:
         """Add partitions to the transaction, which begins with the first ones (AddPartitionsToTxn)."""
 
-        def add(known: TransactionMetadata) -> machine.Outcome:
+        def add(known: TransactionMetadata) -> machine.TransactionOutcome:
             return machine.add_partitions(known, by, partitions, version, self.states.supplies.now_ms)
 
         return _answer(lambda: self._change(transactional_id, add)).error
@@ -107,7 +107,7 @@ class TransactionCoordinator:
     ) -> dict[TopicPartition, ErrorCode]:
         """Whether partitions are part of the transaction, without changing it."""
 
-        def check(known: TransactionMetadata) -> machine.Outcome:
+        def check(known: TransactionMetadata) -> machine.TransactionOutcome:
             return machine.verify(known, by)
 
         with self.lock:
@@ -121,7 +121,7 @@ class TransactionCoordinator:
     def end(self, transactional_id: str, by: Identity, *, commit: bool, version: int) -> ProducerAnswer:
         """Decide how the transaction ends (EndTxn); `complete` has to follow."""
 
-        def decide(known: TransactionMetadata) -> machine.Outcome:
+        def decide(known: TransactionMetadata) -> machine.TransactionOutcome:
             end = machine.end_v2 if version >= VERSION_2 else machine.end_v1
             return end(known, by, commit=commit, supplies=self.states.supplies)
 
@@ -199,7 +199,7 @@ class TransactionCoordinator:
         return known
 
     def _change(
-        self, transactional_id: str, decide: Callable[[TransactionMetadata], machine.Outcome]
+        self, transactional_id: str, decide: Callable[[TransactionMetadata], machine.TransactionOutcome]
     ) -> ProducerAnswer:
         """Carry out a request for a known id: write the next state, if there is one."""
         if not transactional_id:

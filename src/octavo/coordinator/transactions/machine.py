@@ -16,7 +16,7 @@ from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.kernels.layout import MAX_PRODUCER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP
 
-Outcome = TransactionMetadata | ErrorCode
+TransactionOutcome = TransactionMetadata | ErrorCode
 NewId = Callable[[], int]
 
 
@@ -37,7 +37,9 @@ class Supplies(NamedTuple):
     new_id: NewId
 
 
-def initialize(known: TransactionMetadata, timeout_ms: int, expected: Identity | None, supplies: Supplies) -> Outcome:
+def initialize(
+    known: TransactionMetadata, timeout_ms: int, expected: Identity | None, supplies: Supplies
+) -> TransactionOutcome:
     """InitProducerId: the next epoch, or a new producer id if no epoch is left.
 
     An open transaction is aborted first (PREPARE_ABORT): its producer is fenced, and the client has to ask again.
@@ -70,7 +72,7 @@ def initialize(known: TransactionMetadata, timeout_ms: int, expected: Identity |
 
 def add_partitions(
     known: TransactionMetadata, by: Identity, partitions: Set[TopicPartition], version: int, now_ms: int
-) -> Outcome:
+) -> TransactionOutcome:
     """AddPartitionsToTxn and AddOffsetsToTxn: the transaction begins with its first partitions."""
     error = verify(known, by)
     if error is not ErrorCode.NONE:
@@ -94,7 +96,7 @@ def verify(known: TransactionMetadata, by: Identity) -> ErrorCode:
     return ErrorCode.CONCURRENT_TRANSACTIONS if known.is_prepared else ErrorCode.NONE
 
 
-def end_v1(known: TransactionMetadata, by: Identity, *, commit: bool, supplies: Supplies) -> Outcome:
+def end_v1(known: TransactionMetadata, by: Identity, *, commit: bool, supplies: Supplies) -> TransactionOutcome:
     """EndTxn up to version 4: the epoch stays, so a request that is sent again looks like a new one."""
     if known.producer_id != by.producer_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
@@ -108,7 +110,7 @@ def end_v1(known: TransactionMetadata, by: Identity, *, commit: bool, supplies: 
     return ErrorCode.CONCURRENT_TRANSACTIONS if known.is_prepared else ErrorCode.NONE
 
 
-def end_v2(known: TransactionMetadata, by: Identity, *, commit: bool, supplies: Supplies) -> Outcome:
+def end_v2(known: TransactionMetadata, by: Identity, *, commit: bool, supplies: Supplies) -> TransactionOutcome:
     """EndTxn from version 5 on: every end begins a new epoch, so a request that is sent again can be recognized."""
     was_exhausted = known.previous_producer_id == by.producer_id and by.epoch == MAX_PRODUCER_EPOCH - 1
     is_overflow = was_exhausted and known.epoch == 0

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-Value = int | str | bytes | None
+NodeValue = int | str | bytes | None
 
 Meanings = Mapping[str, Callable[[Mapping[str, int]], str]]
 """Maps a field's name to a function that explains it, given the values of all fields."""
@@ -22,7 +22,7 @@ class Node:
     name: str
     position: int
     raw: bytes = field(repr=False)
-    value: Value = None
+    value: NodeValue = None
     meaning: str = ""
     problem: str = ""
     children: tuple[Node, ...] = ()

@@ -19,13 +19,13 @@ from octavo.kernels.integers import INT32_MAX, INT64_MAX
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-Entry = TypeVar("Entry")
+_Entry = TypeVar("_Entry")
 
 _ZERO_SEARCH_BYTES = 1 << 16
 _SLOTS_AT_ONCE = 4096
 
 
-class SparseIndex(ABC, Generic[Entry]):
+class SparseIndex(ABC, Generic[_Entry]):
     """The slots of an index file, as a view of the buffer it was decoded from.
 
     As in Kafka, every whole slot counts as an entry, even the zeros of a pre-sized file that was never trimmed;
@@ -54,16 +54,16 @@ class SparseIndex(ABC, Generic[Entry]):
     def __len__(self) -> int:
         return len(self.slots)
 
-    def __getitem__(self, slot: int) -> Entry:
+    def __getitem__(self, slot: int) -> _Entry:
         """The entry in a slot, with its absolute offset."""
         return self._entry(self.slots[slot].item())
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[_Entry]:
         for start in range(0, len(self), _SLOTS_AT_ONCE):
             yield from map(self._entry, self.slots[start : start + _SLOTS_AT_ONCE].tolist())
 
     @abstractmethod
-    def _entry(self, fields: tuple[int, int]) -> Entry:
+    def _entry(self, fields: tuple[int, int]) -> _Entry:
         """Make an entry from a slot's fields."""
 
     def offsets(self) -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ from octavo.format.varint import Bytes
 GroupReader = Callable[[Bytes, int, Row], int]
 """Reads some fields at a position into the row and returns the position after them."""
 
-Step = tuple[str | None, Callable[..., Any]]
+_Step = tuple[str | None, Callable[..., Any]]
 """A field's name and its reader, or None and the reader of a group."""
 
 
@@ -64,7 +64,7 @@ def struct_reader(fields: tuple[Field, ...], encoding: Encoding, path: str) -> R
     return read
 
 
-def _inline_steps(inline: list[Field], encoding: Encoding, path: str) -> Iterable[Step]:
+def _inline_steps(inline: list[Field], encoding: Encoding, path: str) -> Iterable[_Step]:
     for fixed, group in groupby(inline, key=_is_fixed):
         if fixed:
             yield None, _fixed_group_reader(list(group), path)

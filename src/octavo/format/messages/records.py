@@ -51,7 +51,7 @@ class MetadataType(NamedTuple):
     message: MessageSchema
 
 
-Kind = TypeVar("Kind", RecordType, MetadataType)
+_Kind = TypeVar("_Kind", RecordType, MetadataType)
 
 
 class Versioned(NamedTuple):
@@ -93,7 +93,7 @@ def record_type(type_id: int, name: str, key: str, versions: str, flexible: str,
     )
 
 
-def by_id(*types: Kind) -> dict[int, Kind]:
+def by_id(*types: _Kind) -> dict[int, _Kind]:
     """A topic's record types by their ids."""
     return {kind.id: kind for kind in types}
 

@@ -28,7 +28,7 @@ from octavo.format.messages.primitive_writers import (
 from octavo.format.messages.schema import STRING, UNKNOWN_TAGS, Array, Encoding, Field, Primitive, Struct
 from octavo.format.varint import encode_uvarint
 
-Step = tuple[str | None, Any, Writer]
+_Step = tuple[str | None, Any, Writer]
 """A field's name, default and writer; or None, None and a writer that takes the whole row."""
 
 _PRESENT, _ABSENT, _COMPACT_ABSENT = b"\x01", b"\xff", b"\x00"
@@ -55,7 +55,7 @@ def struct_writer(fields: tuple[Field, ...], encoding: Encoding, path: str) -> W
     return write
 
 
-def _inline_steps(inline: list[Field], encoding: Encoding, path: str) -> Iterable[Step]:
+def _inline_steps(inline: list[Field], encoding: Encoding, path: str) -> Iterable[_Step]:
     for numbers, group in groupby(inline, key=lambda part: isinstance(part.type, Primitive) and is_number(part.type)):
         if numbers:
             yield None, None, _number_group_writer(list(group), path)
@@ -75,7 +75,7 @@ def _number_group_writer(group: list[Field], path: str) -> Writer:
     return write
 
 
-def _absent_steps(absent: list[Field], encoding: Encoding, path: str) -> Iterable[Step]:
+def _absent_steps(absent: list[Field], encoding: Encoding, path: str) -> Iterable[_Step]:
     for part in absent:
         yield part.name, part.default(), _refusal(part, encoding.version, f"{path}.{part.name}")
 

@@ -12,10 +12,10 @@ from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 VERSION = 0
 
-Entry = TypeVar("Entry")
+_Entry = TypeVar("_Entry")
 
 
-def decode(data: bytes, parse: Callable[[Line], Entry]) -> list[Entry]:
+def decode(data: bytes, parse: Callable[[Line], _Entry]) -> list[_Entry]:
     """The entries, each parsed from its line. A file that is empty or has only a version has no entries."""
     content = lines(data)
     if content:

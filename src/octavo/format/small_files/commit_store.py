@@ -15,7 +15,7 @@ from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 VERSION = 0
 
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def _number(value: object, most: int = INT64_MAX) -> int:
     return number
 
 
-def _of(kind: type[Value], value: object) -> Value:
+def _of(kind: type[_Value], value: object) -> _Value:
     if not isinstance(value, kind):
         raise CorruptionError(f"expected {kind.__name__}, found {type(value).__name__}")
     return value

@@ -18,7 +18,7 @@ from octavo.kernels.integers import INT32_MAX
 BROKER_ID_VERSION = 0  # brokers with ZooKeeper; also the default if no version is given
 NODE_ID_VERSION = 1  # KRaft
 
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -68,7 +68,7 @@ def encode(meta: MetaProperties, written: datetime) -> bytes:
     return java_properties.encode(present, comments=("", _java_date(written)))
 
 
-def _parsed(properties: dict[str, str], key: str, parse: Callable[[str], Value]) -> Value | None:
+def _parsed(properties: dict[str, str], key: str, parse: Callable[[str], _Value]) -> _Value | None:
     if key not in properties:
         return None
     try:

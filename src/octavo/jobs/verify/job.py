@@ -14,7 +14,7 @@ from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, VerifyTask
 from octavo.jobs.verify.root import RootResult
 from octavo.jobs.verify.segment import SegmentResult
 from octavo.scanner.places.location import Location
-from octavo.system.runner import Outcome, Progress, Runner
+from octavo.system.runner import Progress, Runner, TaskOutcome
 
 VerifyResult = RootResult | FolderResult | SegmentResult | list[Finding]
 
@@ -101,7 +101,7 @@ class Verification:
         self.summary.size += result.size
 
 
-def _result(outcome: Outcome[VerifyTask, VerifyResult]) -> VerifyResult:
+def _result(outcome: TaskOutcome[VerifyTask, VerifyResult]) -> VerifyResult:
     """The result of a task. A disk error is a finding; a file deleted in the meantime is not."""
     try:
         return outcome.get()

@@ -9,17 +9,17 @@ import numpy as np
 from octavo.kernels.columns import MAX_COLUMN_BYTES, BinaryColumn, RecordColumns
 from octavo.kernels.layout import Code, Column
 
-Headers = list[tuple[memoryview, memoryview | None]]
+HeaderViews = list[tuple[memoryview, memoryview | None]]
 
 
-class Row(NamedTuple):
+class RecordRow(NamedTuple):
     """One record on its way into the columns."""
 
     offset: int
     timestamp: int
     key: memoryview | None
     value: memoryview | None
-    headers: Headers
+    headers: HeaderViews
 
 
 class DecodeProblem(Exception):
@@ -122,7 +122,7 @@ class HeaderRoom:
         return min(self._rows, self._key_bytes, self._value_bytes) >= 0
 
 
-def append(out: RecordColumns, row: Row, columns: int) -> None:
+def append(out: RecordColumns, row: RecordRow, columns: int) -> None:
     """Add one record to the requested columns; `require_writable` has checked them."""
     if columns & Column.OFFSET:
         out.offset[out.rows] = row.offset

@@ -14,8 +14,8 @@ from octavo.kernels.layout import Code, Column, Outcome
 from octavo.kernels.reference.columns import (
     DecodeProblem,
     HeaderRoom,
-    Headers,
-    Row,
+    HeaderViews,
+    RecordRow,
     append,
     capacity,
     free_bytes,
@@ -69,7 +69,7 @@ def decode_records(
     return Code.DONE, max(first, len(table)), 0, 0
 
 
-def _batch(view: memoryview, at: int, end: int, batch: np.void, out: RecordColumns, columns: int) -> list[Row]:
+def _batch(view: memoryview, at: int, end: int, batch: np.void, out: RecordColumns, columns: int) -> list[RecordRow]:
     count, area = int(batch["count"]), end - at
     if count < 0:
         raise DecodeProblem(Code.NEGATIVE_COUNT, at, count)
@@ -95,7 +95,7 @@ def _batch(view: memoryview, at: int, end: int, batch: np.void, out: RecordColum
 
 def read_record(
     view: memoryview, start: int, end: int, batch: np.void, room: HeaderRoom | None = None, *, stored: bool = False
-) -> tuple[Row, int]:
+) -> tuple[RecordRow, int]:
     """The record at `start`, and where it ends; raises DecodeProblem or BrokenVarintError."""
     length, at = read_varint(view, start, end)
     if length < 1 or length > end - at:
@@ -112,7 +112,7 @@ def read_record(
     timestamp = signed64(int(batch["base_timestamp"]) + delta_ms)
     if batch["attributes"] & layout.LOG_APPEND_TIME and not stored:
         timestamp = int(batch["max_timestamp"])
-    return Row(signed64(int(batch["base_offset"]) + delta), timestamp, key, value, headers), end
+    return RecordRow(signed64(int(batch["base_offset"]) + delta), timestamp, key, value, headers), end
 
 
 def _field(view: memoryview, at: int, end: int, beyond: Code) -> tuple[memoryview | None, int]:
@@ -122,13 +122,13 @@ def _field(view: memoryview, at: int, end: int, beyond: Code) -> tuple[memoryvie
     return (None, start) if length < 0 else (view[start : start + length], start + length)
 
 
-def _headers(view: memoryview, at: int, end: int, room: HeaderRoom | None) -> tuple[Headers, int]:
+def _headers(view: memoryview, at: int, end: int, room: HeaderRoom | None) -> tuple[HeaderViews, int]:
     count, start = read_varint(view, at, end)
     if count < 0:
         raise DecodeProblem(Code.NEGATIVE_HEADER_COUNT, at, count)
     if count > end - start:
         raise DecodeProblem(Code.TOO_MANY_HEADERS, at, count)
-    headers: Headers = []
+    headers: HeaderViews = []
     at = start
     for _ in range(count):
         length, _after = read_varint(view, at, end)

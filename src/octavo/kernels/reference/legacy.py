@@ -9,7 +9,7 @@ from octavo.kernels import layout
 from octavo.kernels.columns import RecordColumns
 from octavo.kernels.integers import signed64
 from octavo.kernels.layout import Code, Column, Outcome
-from octavo.kernels.reference.columns import DecodeProblem, Row, append, capacity, free_bytes, require_writable
+from octavo.kernels.reference.columns import DecodeProblem, RecordRow, append, capacity, free_bytes, require_writable
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -78,7 +78,9 @@ def _base_offset(view: memoryview, last: int, wrapper_offset: int) -> int:
     return int(wrapper_offset - inner)
 
 
-def _message(view: memoryview, at: int, end: int, base_offset: int, check_crc: bool, overruling: int | None) -> Row:
+def _message(
+    view: memoryview, at: int, end: int, base_offset: int, check_crc: bool, overruling: int | None
+) -> RecordRow:
     offset, _, crc, magic, attributes = layout.MESSAGE_V0.unpack_from(view, at)
     if attributes & layout.CODEC_MASK:
         raise DecodeProblem(Code.NESTED_COMPRESSION, at, attributes & layout.CODEC_MASK)
@@ -92,7 +94,7 @@ def _message(view: memoryview, at: int, end: int, base_offset: int, check_crc: b
         timestamp = overruling
     key, after_key = _field(view, at + header.size, end - 4)
     value, _ = _field(view, after_key, end)
-    return Row(signed64(offset + base_offset), timestamp, key, value, [])
+    return RecordRow(signed64(offset + base_offset), timestamp, key, value, [])
 
 
 def _field(view: memoryview, at: int, end: int) -> tuple[memoryview | None, int]:

@@ -25,7 +25,7 @@ class ConsumedPartition(Protocol):
     def advance(self, offset: int | None, /) -> None: ...
 
 
-State = TypeVar("State", bound=ConsumedPartition)
+_State = TypeVar("_State", bound=ConsumedPartition)
 
 
 class Collected:
@@ -49,10 +49,10 @@ class Collected:
             state.advance(position)
 
 
-class Collector(Generic[State]):
+class Collector(Generic[_State]):
     """Collects from `states`, the partitions that a consumer currently reads."""
 
-    def __init__(self, states: Mapping[TopicPartition, State]) -> None:
+    def __init__(self, states: Mapping[TopicPartition, _State]) -> None:
         self._states = states
         self._turn = 0
 
@@ -78,7 +78,7 @@ class Collector(Generic[State]):
                 limit -= len(records)
         return collected
 
-    def in_turn(self) -> list[State]:
+    def in_turn(self) -> list[_State]:
         """The partitions that are not paused, starting with a different one each time."""
         states = self._readable()
         if not states:
@@ -86,5 +86,5 @@ class Collector(Generic[State]):
         first, self._turn = self._turn % len(states), self._turn + 1
         return states[first:] + states[:first]
 
-    def _readable(self) -> list[State]:
+    def _readable(self) -> list[_State]:
         return [state for state in self._states.values() if not state.is_paused]

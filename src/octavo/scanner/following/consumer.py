@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from octavo.errors import IllegalStateError, UnknownTopicOrPartitionError
-from octavo.format.names import TopicPartition, as_topic_partition
+from octavo.format.names import Partition, TopicPartition, as_topic_partition
 from octavo.scanner.following.collect import Collector
 from octavo.scanner.following.followed import Followed
 from octavo.scanner.reading.records import ConsumerRecord
@@ -18,8 +18,6 @@ from octavo.system.clock import end_of
 from octavo.system.closing import Closing
 from octavo.system.held_records import write_held
 from octavo.system.shown import some
-
-Partition = TopicPartition | tuple[str, int]
 
 # How long to sleep between two looks when there is nothing new: a look lists a folder and reads the end of a log.
 _LOOK_SECONDS = 0.05

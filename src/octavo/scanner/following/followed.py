@@ -20,7 +20,7 @@ from octavo.scanner.reading.records import ConsumerRecord, read_records
 from octavo.system.held_records import write_held
 
 Reset = Literal["earliest", "latest", "none"]
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 
 
 class Followed:
@@ -143,7 +143,7 @@ class Followed:
         to_end = replace(self._request.bounds, from_offset="earliest", from_timestamp=None)
         return max(resolve(to_end, snapshot).end, snapshot.log_start_offset)
 
-    def _look(self, look: Callable[[PartitionSnapshot], Value]) -> Value:
+    def _look(self, look: Callable[[PartitionSnapshot], _Value]) -> _Value:
         """The result of `look` on the files as they are now; the checkpoints next to them are read again too."""
         self._files = relisted(replace(self._files, root=Root(self._files.root.location)))
         return retrying(self._files, lambda files: look(look_at(files, is_committed=self._request.is_committed)))

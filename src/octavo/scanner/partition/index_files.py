@@ -15,7 +15,7 @@ from octavo.scanner.places.files import ListedSegment, PartitionFiles
 from octavo.scanner.places.location import Location, ReadableFile, read_fully
 from octavo.scanner.places.segment_log import first_offset_at
 
-Index = TypeVar("Index", OffsetIndex, TimeIndex)
+_Index = TypeVar("_Index", OffsetIndex, TimeIndex)
 
 # An active segment's index is 10 MB, most of it unused, so the end of its entries is found by searching over blocks.
 _BLOCK_BYTES = 24 << 10  # a multiple of both entry sizes
@@ -97,7 +97,7 @@ def is_sound(entry: OffsetPosition, base_offset: int, log: ReadableFile, end: in
     return first_offset is not None and base_offset <= first_offset <= entry.offset
 
 
-def _read_used(location: Location, kind: type[Index], base_offset: int, *, tail_only: bool = False) -> Index:
+def _read_used(location: Location, kind: type[_Index], base_offset: int, *, tail_only: bool = False) -> _Index:
     try:
         with location.open() as file:
             size = file.size() // kind.LAYOUT.size * kind.LAYOUT.size

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _COMMITS = 5  # how many commits may interrupt a look before its result is used anyway
 _RETRY_SECONDS = 30.0
 
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class ListingRetries:
         return self._same < LOOKS and self._now() < self._end
 
 
-def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], Value]) -> Value:
+def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], _Value]) -> _Value:
     """The result of `look`, which is repeated with a new listing if a listed file is gone."""
     retries = ListingRetries()
     while True:
@@ -122,7 +122,7 @@ def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], Value]) -> 
                 raise ScanError(f"{files.location}: {gone}") from error
 
 
-def until_settled(look: Callable[[bool], tuple[Value, Iterable[Root]]]) -> Value:
+def until_settled(look: Callable[[bool], tuple[_Value, Iterable[Root]]]) -> _Value:
     """The result of `look` over partitions of some roots, repeated until no commit to several partitions interrupts it.
 
     The argument of `look` says whether it is being repeated: then it must list again.

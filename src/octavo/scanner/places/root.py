@@ -19,7 +19,7 @@ from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.scanner.findings import Note
 from octavo.scanner.places.location import Location
 
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 
 _LIMITS = {LOG_START_OFFSET_CHECKPOINT, COMMIT_STORE}  # without them readers would get deleted or uncommitted records
 
@@ -62,7 +62,7 @@ class Root:
         """The offsets of the checkpoint with this file name."""
         return self._once(name, checkpoint.decode_offsets) or {}
 
-    def _once(self, name: str, decode: Callable[[bytes], Value]) -> Value | None:
+    def _once(self, name: str, decode: Callable[[bytes], _Value]) -> _Value | None:
         if name not in self._read:
             try:
                 self._read[name] = read_small(self.location.child(name), decode)
@@ -73,7 +73,7 @@ class Root:
         return self._read[name]  # type: ignore[return-value]
 
 
-def read_small(location: Location, decode: Callable[[bytes], Value]) -> Value | None:
+def read_small(location: Location, decode: Callable[[bytes], _Value]) -> _Value | None:
     """A small file's decoded content; None if the file does not exist. Raises if it is damaged or unreadable."""
     try:
         data = location.read()

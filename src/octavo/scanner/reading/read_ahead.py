@@ -7,7 +7,7 @@ from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import TypeVar
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 # One in the consumer's hands, one waiting, one being made.
 _WAITING = 1
@@ -21,9 +21,9 @@ class _End:
         self.error = error
 
 
-def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
+def read_ahead(items: Iterable[_Item]) -> Iterator[_Item]:
     """The same items; an error is raised after those that precede it. Closing this iterator ends the thread."""
-    queue: Queue[Item | _End] = Queue(_WAITING)
+    queue: Queue[_Item | _End] = Queue(_WAITING)
     stopped = Event()
     thread = Thread(target=_produce, args=(items, queue, stopped), name="octavo-read-ahead", daemon=True)
     thread.start()
@@ -46,7 +46,7 @@ def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
         thread.join()
 
 
-def _produce(items: Iterable[Item], queue: Queue[Item | _End], stopped: Event) -> None:
+def _produce(items: Iterable[_Item], queue: Queue[_Item | _End], stopped: Event) -> None:
     try:
         for item in items:
             _put(queue, item, stopped)
@@ -58,7 +58,7 @@ def _produce(items: Iterable[Item], queue: Queue[Item | _End], stopped: Event) -
         _put(queue, _End(error), stopped)
 
 
-def _put(queue: Queue[Item | _End], item: Item | _End, stopped: Event) -> None:
+def _put(queue: Queue[_Item | _End], item: _Item | _End, stopped: Event) -> None:
     while not stopped.is_set():
         try:
             queue.put(item, timeout=_POLL_SECONDS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, pairwise, repeat
 from typing import NamedTuple
@@ -29,6 +29,8 @@ class ConsumerRecord(NamedTuple):
     value: bytes | None
     headers: tuple[Header, ...] = ()
 
+
+DecodeRecord = Callable[[ConsumerRecord], ConsumerRecord]  # such as one that turns bytes into objects
 
 # Does what NamedTuple's constructor does, but without its Python call, which takes half the time of a record.
 _make_record = partial(tuple.__new__, ConsumerRecord)

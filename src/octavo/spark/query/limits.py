@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from octavo.errors import ConfigError
-from octavo.spark.query.values import Offsets, integer, listed, offsets, timestamps
+from octavo.spark.query.values import PartitionOffsets, integer, listed, offsets, timestamps
 
 # Special numbers instead of an offset, as in Spark's Kafka source.
 LATEST_OFFSET = -1
@@ -26,14 +26,14 @@ class NamedLimit(StrEnum):
 class AtOffsets:
     """An offset for each partition; −1 is latest, −2 earliest."""
 
-    offsets: Offsets
+    offsets: PartitionOffsets
 
 
 @dataclass(frozen=True, slots=True)
 class AtTimestamps:
     """The first record from a time on, for each partition."""
 
-    timestamps: Offsets
+    timestamps: PartitionOffsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _check_pair(start: Limit, end: Limit) -> None:
         _check_each(start.timestamps, end.timestamps, "timestamp")
 
 
-def _check_each(starts: Offsets, ends: Offsets, kind: str) -> None:
+def _check_each(starts: PartitionOffsets, ends: PartitionOffsets, kind: str) -> None:
     if starts.keys() != ends.keys():
         raise ConfigError(
             "The specified start offset and end offset should have the same topic-partitions. Topic-partitions for"

@@ -10,7 +10,7 @@ from typing import Literal
 from octavo.errors import did_you_mean
 from octavo.format.compression import DEFAULT_LIMIT
 
-Scope = Literal["batch", "stream", "both"]
+_Scope = Literal["batch", "stream", "both"]
 
 PARTITION_BYTES = 128 << 20
 
@@ -23,7 +23,7 @@ class Option:
 
     name: str
     default: str
-    scope: Scope
+    scope: _Scope
     meaning: str
     ours: bool = False  # not an option of Spark's Kafka source
 
@@ -166,7 +166,7 @@ _KNOWN = {option.name.lower(): option for option in SOURCE_OPTIONS}
 _SPARKS = frozenset({"checkpointlocation", "inferschema", "mergeschema", "header", "timezone"})
 
 
-def warn_of(options: Mapping[str, str], scope: Scope) -> None:
+def warn_of(options: Mapping[str, str], scope: _Scope) -> None:
     """Warn about options that have no effect: unknown ones, which Spark silently ignores, and ones of another scope."""
     for name in sorted(options):
         known = _KNOWN.get(name.lower())

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from octavo.errors import ConfigError, did_you_mean
 from octavo.format.names import TopicPartition
 
-Offsets = dict[TopicPartition, int]
+PartitionOffsets = dict[TopicPartition, int]
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _ADDRESS = re.compile(r"(?:\[([0-9a-fA-F:.%]+)\]|([0-9a-zA-Z._-]+)):([0-9]{1,5})")
@@ -111,7 +111,7 @@ def partitions(name: str, text: str) -> frozenset[TopicPartition]:
     return frozenset(wanted)
 
 
-def offsets(name: str, text: str, names: Iterable[str] = (), example: str = _OFFSETS) -> Offsets:
+def offsets(name: str, text: str, names: Iterable[str] = (), example: str = _OFFSETS) -> PartitionOffsets:
     """Offsets in the form of the example. `names` are the words that the option also accepts."""
     try:
         return from_nested(json.loads(text))
@@ -119,12 +119,12 @@ def offsets(name: str, text: str, names: Iterable[str] = (), example: str = _OFF
         raise ConfigError(f"{name}: Expected e.g. {example}, got {text}{did_you_mean(text, names)}") from None
 
 
-def timestamps(name: str, text: str) -> Offsets:
+def timestamps(name: str, text: str) -> PartitionOffsets:
     """Timestamps in the same form as offsets, in milliseconds."""
     return offsets(name, text, example=_TIMESTAMPS)
 
 
-def from_nested(nested: Mapping[str, Mapping[str, int]]) -> Offsets:
+def from_nested(nested: Mapping[str, Mapping[str, int]]) -> PartitionOffsets:
     """Offsets from the nested form used in options and checkpoints."""
     return {
         TopicPartition(topic, int(number)): _int(offset)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamReader
     from pyspark.sql.types import StructType
 
-    Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+    from octavo.storage.directory.log_roots import Paths
 
 _with_tasks: WeakSet[SparkSession] = WeakSet()  # the sessions in which TaskSource is registered
 

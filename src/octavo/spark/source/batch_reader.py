@@ -16,7 +16,7 @@ from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.short_errors import short_errors, short_errors_in
 from octavo.spark.source.data_loss import SourceFindings
 from octavo.spark.source.filters import Pushed
-from octavo.spark.source.log_view import LogView, Partitions, range_within
+from octavo.spark.source.log_view import LogView, Snapshots, range_within
 from octavo.spark.source.offset_ranges import PartitionRange
 from octavo.spark.source.positions import ends, log_ends, starts
 from octavo.spark.source.tasks import SourcePartition, plan_tasks, reporting
@@ -69,7 +69,7 @@ class BatchReader(DataSourceReader):
         assert isinstance(partition, SourcePartition)
         return short_errors_in(self._pushed.filter_rows(read_batches(partition, self._options)))
 
-    def _ranges(self, partitions: Partitions) -> Iterator[PartitionRange]:
+    def _ranges(self, partitions: Snapshots) -> Iterator[PartitionRange]:
         findings = SourceFindings(self._options)
         first = starts(self._start, partitions, self._options.on_no_match, log_ends(partitions), findings)
         last = ends(self._end, partitions, findings)

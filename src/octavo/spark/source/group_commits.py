@@ -10,7 +10,7 @@ from octavo.coordinator.groups.coordinator import GroupCoordinator
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.coordinator.internal_topics import CONSUMER_OFFSETS
 from octavo.errors import ConfigError, LogDirLockedError
-from octavo.spark.query.values import Offsets
+from octavo.spark.query.values import PartitionOffsets
 from octavo.storage.publish import Publisher
 from octavo.system.urls import local_path
 
@@ -46,7 +46,7 @@ class GroupCommits:
             roots.append(Path(local))
         return cls(group, Publisher(roots=tuple(roots), lock_timeout_seconds=lock_timeout_seconds))
 
-    def commit(self, offsets: Offsets, topic_ids: Mapping[str, bytes | None]) -> None:
+    def commit(self, offsets: PartitionOffsets, topic_ids: Mapping[str, bytes | None]) -> None:
         """Commit the next offsets to read, as one batch. Waits for the lock as the sink does."""
         try:
             with self.publisher.own([CONSUMER_OFFSETS]) as log_manager:

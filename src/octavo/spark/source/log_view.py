@@ -14,7 +14,7 @@ from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.source.data_loss import SourceFindings
 from octavo.spark.source.offset_ranges import PartitionRange
 
-Partitions = dict[TopicPartition, PartitionSnapshot]
+Snapshots = dict[TopicPartition, PartitionSnapshot]
 
 
 def committed_end(snapshot: PartitionSnapshot) -> int:
@@ -45,13 +45,13 @@ class LogView:
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._findings = SourceFindings(options)
-        self._known: Partitions = {}
+        self._known: Snapshots = {}
 
-    def look(self, *, check_topics: bool = False) -> Partitions:
+    def look(self, *, check_topics: bool = False) -> Snapshots:
         """The partitions that exist now. With `check_topics`, raises if a named topic does not exist."""
         return until_settled(lambda again: self._look_once(check_topics))
 
-    def _look_once(self, check_topics: bool) -> tuple[Partitions, list[Root]]:
+    def _look_once(self, check_topics: bool) -> tuple[Snapshots, list[Root]]:
         subscription = self._options.subscription
         log_dirs = open_log_dirs(self._options.paths, subscription.wants)
         if check_topics:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from octavo.format.names import TopicPartition
-from octavo.spark.query.values import Offsets, listed
+from octavo.spark.query.values import PartitionOffsets, listed
 from octavo.spark.source.data_loss import SourceFindings
-from octavo.spark.source.log_view import Partitions, range_within
+from octavo.spark.source.log_view import Snapshots, range_within
 from octavo.spark.source.offset_ranges import PartitionRange
 
 # For a partition: how many bytes lie between two offsets, and the offset that a number of bytes reaches from a start.
@@ -25,7 +25,7 @@ def must_wait(new_offsets: int, min_offsets: int, since_last_ms: int, max_delay_
     return new_offsets < min_offsets and since_last_ms < max_delay_ms
 
 
-def limit_offsets(most: int, starts: Offsets, ends: Offsets) -> Offsets:
+def limit_offsets(most: int, starts: PartitionOffsets, ends: PartitionOffsets) -> PartitionOffsets:
     """Divide a number of offsets in proportion to each partition's backlog; each partition with a backlog gets at least
     one."""
     sizes = {
@@ -41,7 +41,9 @@ def limit_offsets(most: int, starts: Offsets, ends: Offsets) -> Offsets:
     return limited
 
 
-def limit_bytes(most: int, starts: Offsets, ends: Offsets, measure: Measure, reach: Reach) -> Offsets:
+def limit_bytes(
+    most: int, starts: PartitionOffsets, ends: PartitionOffsets, measure: Measure, reach: Reach
+) -> PartitionOffsets:
     """Divide a number of bytes in the same way. Each partition advances by at least one batch, however large."""
     sizes = {
         topic_partition: measure(topic_partition, starts[topic_partition], end)
@@ -59,7 +61,7 @@ def limit_bytes(most: int, starts: Offsets, ends: Offsets, measure: Measure, rea
 
 
 def ranges_between(
-    starts: Offsets, ends: Offsets, partitions: Partitions, findings: SourceFindings
+    starts: PartitionOffsets, ends: PartitionOffsets, partitions: Snapshots, findings: SourceFindings
 ) -> Iterator[PartitionRange]:
     """The existing offsets of each partition; the others are reported. A new partition is read from its start.
 

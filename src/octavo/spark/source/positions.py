@@ -17,18 +17,18 @@ from octavo.spark.query.limits import (
     NamedLimit,
 )
 from octavo.spark.query.source_options import OnNoMatch
-from octavo.spark.query.values import Offsets, listed
-from octavo.spark.source.log_view import Partitions, committed_end
+from octavo.spark.query.values import PartitionOffsets, listed
+from octavo.spark.source.log_view import Snapshots, committed_end
 
 
-def log_ends(partitions: Partitions) -> Offsets:
+def log_ends(partitions: Snapshots) -> PartitionOffsets:
     """Where each partition ends now."""
     return {topic_partition: found.readable_end for topic_partition, found in partitions.items()}
 
 
 def starts(
-    limit: Limit, partitions: Partitions, on_no_match: OnNoMatch, latest: Offsets, findings: ScanFindings
-) -> Offsets:
+    limit: Limit, partitions: Snapshots, on_no_match: OnNoMatch, latest: PartitionOffsets, findings: ScanFindings
+) -> PartitionOffsets:
     """The first offset of each partition; `latest` has the offsets that this word stands for."""
     if not isinstance(limit, AtTimestamp | AtTimestamps):
         return _at_offsets(limit, partitions, latest, "start")
@@ -43,7 +43,7 @@ def starts(
     return offsets
 
 
-def ends(limit: Limit, partitions: Partitions, findings: ScanFindings) -> Offsets:
+def ends(limit: Limit, partitions: Snapshots, findings: ScanFindings) -> PartitionOffsets:
     """The end offset (exclusive) of each partition. A time that no record reaches does not limit it."""
     if isinstance(limit, AtTimestamp | AtTimestamps):
         offsets = {}
@@ -55,7 +55,7 @@ def ends(limit: Limit, partitions: Partitions, findings: ScanFindings) -> Offset
 
 
 def _timestamps(
-    limit: AtTimestamp | AtTimestamps, partitions: Partitions, side: str
+    limit: AtTimestamp | AtTimestamps, partitions: Snapshots, side: str
 ) -> dict[TopicPartition, tuple[PartitionSnapshot, int]]:
     if isinstance(limit, AtTimestamp):
         return {topic_partition: (found, limit.timestamp) for topic_partition, found in partitions.items()}
@@ -76,7 +76,9 @@ def _offset_at(snapshot: PartitionSnapshot, timestamp: int, findings: ScanFindin
     return result.offset
 
 
-def _at_offsets(limit: NamedLimit | AtOffsets, partitions: Partitions, latest: Offsets, side: str) -> Offsets:
+def _at_offsets(
+    limit: NamedLimit | AtOffsets, partitions: Snapshots, latest: PartitionOffsets, side: str
+) -> PartitionOffsets:
     if limit is NamedLimit.EARLIEST:
         return {topic_partition: found.log_start_offset for topic_partition, found in partitions.items()}
     if limit is NamedLimit.LATEST:
@@ -95,7 +97,7 @@ def _at_offsets(limit: NamedLimit | AtOffsets, partitions: Partitions, latest: O
     return offsets
 
 
-def _check_assigned(specified: Offsets, partitions: Partitions, kind: str) -> None:
+def _check_assigned(specified: PartitionOffsets, partitions: Snapshots, kind: str) -> None:
     if specified.keys() != partitions.keys():
         hint = {"start": " Use -1 for latest, -2 for earliest, if you don't care.", "end": " Use -1 for latest."}
         raise ConfigError(

@@ -22,13 +22,13 @@ from octavo.format.names import TopicPartition
 from octavo.spark.query.schema import check_schema
 from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.query.stream_options import StreamOptions, warn_of_stream
-from octavo.spark.query.values import Offsets, from_nested, to_nested
+from octavo.spark.query.values import PartitionOffsets, from_nested, to_nested
 from octavo.spark.short_errors import short_errors, short_errors_in
 from octavo.spark.source.broker_commits import BrokerCommits
 from octavo.spark.source.byte_positions import bytes_between, offset_reached
 from octavo.spark.source.data_loss import SourceFindings
 from octavo.spark.source.group_commits import GroupCommits
-from octavo.spark.source.log_view import LogView, Partitions, committed_end
+from octavo.spark.source.log_view import LogView, Snapshots, committed_end
 from octavo.spark.source.micro_batch import backlog, limit_bytes, limit_offsets, must_wait, ranges_between
 from octavo.spark.source.positions import starts
 from octavo.spark.source.tasks import SourcePartition, plan_tasks, reporting
@@ -58,16 +58,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._stream = stream
         self._clock = clock or SystemClock()
         self._group: GroupCommits | BrokerCommits | None = None
-        self._committed: Offsets = {}
+        self._committed: PartitionOffsets = {}
         if stream.commit_group is not None and stream.commit_servers:
             self._group = BrokerCommits(stream.commit_group, stream.commit_servers, stream.lock_timeout_seconds)
         elif stream.commit_group is not None:
             self._group = GroupCommits.of(stream.commit_group, options.paths, stream.lock_timeout_seconds)
         self._view = LogView(options)
-        self._partitions: Partitions = {}
-        self._latest: Offsets = {}
+        self._partitions: Snapshots = {}
+        self._latest: PartitionOffsets = {}
         self._ends_by_itself = False  # Trigger.AvailableNow
-        self._target: Offsets | None = None  # where such a query ends
+        self._target: PartitionOffsets | None = None  # where such a query ends
         self._last_batch_ms: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         """Do nothing: no file is open between the calls."""
 
-    def _commit(self, done: Offsets) -> None:
+    def _commit(self, done: PartitionOffsets) -> None:
         """Commit the offsets before which all is done, if they are new. A deleted partition has no lag."""
         done = {
             topic_partition: offset for topic_partition, offset in done.items() if topic_partition in self._partitions
@@ -154,7 +154,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             for topic_partition, found in self._partitions.items()
         }
 
-    def _ends(self, known: Offsets) -> Offsets:
+    def _ends(self, known: PartitionOffsets) -> PartitionOffsets:
         if self._target is not None:
             return self._target
         ends = {topic_partition: self._end(topic_partition, known) for topic_partition in self._partitions}
@@ -162,18 +162,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._target = ends
         return ends
 
-    def _end(self, topic_partition: TopicPartition, known: Offsets) -> int:
+    def _end(self, topic_partition: TopicPartition, known: PartitionOffsets) -> int:
         """A partition's current end, never below what was read: a high watermark may go back after a broker's crash."""
         latest = self._latest[topic_partition]
         return max(latest, min(known.get(topic_partition, latest), self._partitions[topic_partition].readable_end))
 
-    def _covers(self, ends: Offsets) -> bool:
+    def _covers(self, ends: PartitionOffsets) -> bool:
         return all(
             topic_partition in self._partitions and self._partitions[topic_partition].readable_end >= end
             for topic_partition, end in ends.items()
         )
 
-    def _waits(self, known: Offsets, ends: Offsets) -> bool:
+    def _waits(self, known: PartitionOffsets, ends: PartitionOffsets) -> bool:
         """Whether there is too little for a micro-batch yet. A query that ends by itself does not wait."""
         admission = self._stream.admission
         if admission.min_offsets is None or self._ends_by_itself:
@@ -186,7 +186,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last_batch_ms = now
         return False
 
-    def _admitted(self, known: Offsets, ends: Offsets) -> Offsets:
+    def _admitted(self, known: PartitionOffsets, ends: PartitionOffsets) -> PartitionOffsets:
         """How far the limits let a micro-batch go. Partitions that are gone or went back are left to the planning."""
         present = {topic_partition: end for topic_partition, end in ends.items() if topic_partition in self._partitions}
         begins = {

@@ -13,7 +13,7 @@ from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retryi
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.reading.plan import ReadTask, plan_partition
 from octavo.spark.query.source_options import SourceOptions, Splitting
-from octavo.spark.source.log_view import Partitions
+from octavo.spark.source.log_view import Snapshots
 from octavo.spark.source.offset_ranges import PartitionRange, divide
 from octavo.spark.source.skipped import skipped_notes
 
@@ -32,7 +32,7 @@ class SourcePartition(InputPartition):
 
 
 def plan_tasks(
-    ranges: Iterable[PartitionRange], partitions: Partitions, options: SourceOptions
+    ranges: Iterable[PartitionRange], partitions: Snapshots, options: SourceOptions
 ) -> list[SourcePartition]:
     """The Spark tasks for offset ranges."""
     splitting = options.splitting

@@ -22,7 +22,7 @@ from octavo.storage.cleaner.plan import Candidate, CleanPlan
 from octavo.storage.rewriting.cleaned_segments import remove_cleaned, swap_in
 from octavo.storage.rewriting.source import OnBytes
 from octavo.system.filesystem import FileSystem
-from octavo.system.runner import Outcome, Progress, Runner
+from octavo.system.runner import Progress, Runner, TaskOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Cleaner:
     on_bytes: OnBytes = ignore_bytes
     progress: Progress | None = None
 
-    def clean(self, candidates: Sequence[Candidate]) -> Iterator[Outcome[Candidate, Cleaned]]:
+    def clean(self, candidates: Sequence[Candidate]) -> Iterator[TaskOutcome[Candidate, Cleaned]]:
         """Clean logs of one `LogManager`, and yield the outcome of each, in order. A log that fails stays unchanged.
 
         Logs are cleaned in waves whose maps together fit into one map's memory, assuming that a map is as large as the
@@ -66,7 +66,7 @@ class Cleaner:
             size += candidate.cleanable.cleanable_bytes
         yield from self._clean_wave(wave)
 
-    def _clean_wave(self, wave: Sequence[Candidate]) -> Iterator[Outcome[Candidate, Cleaned]]:
+    def _clean_wave(self, wave: Sequence[Candidate]) -> Iterator[TaskOutcome[Candidate, Cleaned]]:
         is_here = self.runner.shares_memory
         filesystem = self.filesystem if is_here else None
         plans = [candidate.plan(self.limits, self.now_ms, spills=not is_here) for candidate in wave]
@@ -91,16 +91,16 @@ class Cleaner:
     def _commit(
         self,
         candidate: Candidate,
-        mapped: Outcome[CleanPlan, MappedLog],
-        written: Iterator[Outcome[GroupTask, CleanedGroup]],
-    ) -> Outcome[Candidate, Cleaned]:
+        mapped: TaskOutcome[CleanPlan, MappedLog],
+        written: Iterator[TaskOutcome[GroupTask, CleanedGroup]],
+    ) -> TaskOutcome[Candidate, Cleaned]:
         """Swap in a log's new segments and write its checkpoint; if a group failed, remove the new segments of the
         others.
 
         Once the swap has begun nothing is removed: the `.cleaned` files show loading how far the swap got.
         """
         if mapped.result is None:
-            return Outcome(candidate, error=mapped.error)
+            return TaskOutcome(candidate, error=mapped.error)
         plan, end_offset = mapped.task, mapped.result.end_offset
         outcomes = [next(written) for _ in mapped.result.groups]
         groups = tuple(outcome.result for outcome in outcomes if outcome.result is not None)
@@ -108,12 +108,12 @@ class Cleaner:
         error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)
         if error is not None:
             remove_cleaned(self.filesystem, plan.folder, base_offsets)
-            return Outcome(candidate, error=error)
+            return TaskOutcome(candidate, error=error)
         try:
             old = [segment for group in groups for segment in group.segments]
             swap_in(candidate.log, old, base_offsets, plan.config)
             candidate.root.checkpoints.write_cleaner_offset(candidate.topic_partition, end_offset)
         except OctavoError as failure:
-            return Outcome(candidate, error=failure)
+            return TaskOutcome(candidate, error=failure)
         is_full = end_offset < plan.first_uncleanable_offset
-        return Outcome(candidate, Cleaned(end_offset, is_full, mapped.result.keys, groups))
+        return TaskOutcome(candidate, Cleaned(end_offset, is_full, mapped.result.keys, groups))

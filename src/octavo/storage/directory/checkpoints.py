@@ -20,7 +20,7 @@ from octavo.storage.files.small_file import replace_file
 from octavo.storage.partition_log import PartitionLog
 from octavo.system.filesystem import FileSystem
 
-Offsets = Mapping[TopicPartition, int]
+_Offsets = Mapping[TopicPartition, int]
 Logs = Mapping[TopicPartition, PartitionLog]
 
 _log = logging.getLogger(__name__)
@@ -121,9 +121,9 @@ class OffsetCheckpoints:
     def _read(self, name: str) -> dict[TopicPartition, int]:
         return read_offsets(self._files, self._root / name)
 
-    def _write(self, name: str, offsets: Offsets, read: Offsets) -> None:
+    def _write(self, name: str, offsets: _Offsets, read: _Offsets) -> None:
         others = {partition: offset for partition, offset in read.items() if not self._is_opened(partition)}
         self._replace(name, {**others, **offsets})
 
-    def _replace(self, name: str, offsets: Offsets) -> None:
+    def _replace(self, name: str, offsets: _Offsets) -> None:
         replace_file(self._files, self._root / name, checkpoint.encode_offsets(offsets))

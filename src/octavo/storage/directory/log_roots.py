@@ -12,7 +12,7 @@ from octavo.format.small_files.meta_properties import MetaProperties
 from octavo.storage.directory.identity import check_identity, make_identity
 from octavo.storage.directory.log_root import ONLY_READ, LogRoot, Selection
 from octavo.storage.environment import Environment
-from octavo.storage.files.shared_file import Content, SharedFile
+from octavo.storage.files.shared_file import SharedContent, SharedFile
 from octavo.storage.files.small_file import replace_file
 from octavo.system.url_path import UrlPath
 from octavo.system.urls import local_path, shown_url
@@ -111,7 +111,9 @@ def live(roots: Sequence[LogRoot]) -> list[LogRoot]:
     return [root for root in roots if root.is_live]
 
 
-def replace_everywhere(roots: Sequence[LogRoot], file: SharedFile[Content], revision: int, content: Content) -> None:
+def replace_everywhere(
+    roots: Sequence[LogRoot], file: SharedFile[SharedContent], revision: int, content: SharedContent
+) -> None:
     """Give a file new content in every directory in use; KafkaStorageError if there is none."""
     encoded, written = file.encode(revision, content), 0
     for root in live(roots):

@@ -13,14 +13,14 @@ from octavo.storage.files.shared_file import SharedFile
 if TYPE_CHECKING:
     from octavo.format.messages.records import MetadataRecord
 
-Content = TypeVar("Content")
+_Content = TypeVar("_Content")
 Owner = TypeVar("Owner")
-Value = TypeVar("Value")
-Values = dict[Owner, dict[str, Value]]
+_Value = TypeVar("_Value")
+Values = dict[Owner, dict[str, _Value]]
 """Values by name, for each owner that has any."""
 
 
-class SharedValues(Generic[Content]):
+class SharedValues(Generic[_Content]):
     """The values in force; replaced, never modified, so that readers need no lock.
 
     Until the first change they are what `replay` makes of the cluster's metadata, so that a directory that Kafka served
@@ -32,8 +32,8 @@ class SharedValues(Generic[Content]):
     def __init__(
         self,
         roots: Sequence[LogRoot],
-        file: SharedFile[Content],
-        replay: Callable[[Iterator[MetadataRecord]], Content],
+        file: SharedFile[_Content],
+        replay: Callable[[Iterator[MetadataRecord]], _Content],
     ) -> None:
         self._roots = roots
         self._file = file
@@ -45,7 +45,7 @@ class SharedValues(Generic[Content]):
             replay(record for root in live(roots) for record in root.metadata_users),
         )
 
-    def change(self, change: Callable[[Content], Content], *, dry_run: bool = False) -> None:
+    def change(self, change: Callable[[_Content], _Content], *, dry_run: bool = False) -> None:
         """Put what `change` makes of the current values into effect, unless it is a `dry_run`."""
         with self._lock:
             changed = change(self.values)
@@ -56,6 +56,6 @@ class SharedValues(Generic[Content]):
             self.values = changed
 
 
-def without_empty(values: Values[Owner, Value]) -> Values[Owner, Value]:
+def without_empty(values: Values[Owner, _Value]) -> Values[Owner, _Value]:
     """Leave out the owners that have no values."""
     return {owner: own for owner, own in values.items() if own}

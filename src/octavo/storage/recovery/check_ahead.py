@@ -11,8 +11,9 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import Executor, Future
 from typing import NamedTuple
 
-from octavo.storage.recovery.recover import Checked, Progress, check_segment, no_progress
+from octavo.storage.recovery.recover import Checked, check_segment, no_progress
 from octavo.storage.segment.segment import Segment
+from octavo.system.runner import Progress
 
 
 class Checkers(NamedTuple):

@@ -31,7 +31,6 @@ from octavo.storage.recovery.check_ahead import Checkers, check_ahead
 from octavo.storage.recovery.recover import (
     Checked,
     OnLoss,
-    Progress,
     Recovered,
     no_loss,
     no_progress,
@@ -44,8 +43,9 @@ from octavo.storage.segment.segments import Segments
 from octavo.storage.segment.split import split
 from octavo.storage.segment.swap import Swap
 from octavo.system.regular_file import not_regular
+from octavo.system.runner import Progress
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 _LARGE_TXN_INDEX_BYTES = 64 << 20
 _INDEXES = FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX
@@ -266,7 +266,7 @@ class _Loader:
         renamed = [self._snapshots.mark_deleted(segment.base_offset) for segment in segments]
         self._deleter.delete_paths([path for path in renamed if path is not None], delay_ms)
 
-    def _retry_on_overflow(self, step: Callable[[], Result]) -> Result:
+    def _retry_on_overflow(self, step: Callable[[], _Result]) -> _Result:
         while True:
             try:
                 return step()

@@ -16,12 +16,12 @@ from octavo.kernels.layout import Stop
 from octavo.storage.log.epochs import LeaderEpochs
 from octavo.storage.producers.state import ProducerStateManager
 from octavo.storage.segment.segment import Segment
+from octavo.system.runner import Progress
 
 # More than readers read at once, for fewer calls: nothing is decoded, so the CPU's cache does not matter.
 _CHUNK_BYTES = 8 << 20
 
 # Called with the number of bytes read since the last call.
-Progress = Callable[[int], None]
 
 
 # Called before bytes are cut off a log file: its path, and the positions where they begin and end.

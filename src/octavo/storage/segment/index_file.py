@@ -20,7 +20,7 @@ from octavo.kernels.integers import INT32_MAX
 from octavo.storage.files.open_files import OPEN_FILES
 from octavo.system.filesystem import FileSystem, MappedFile
 
-Index = TypeVar("Index", bound=SparseIndex[Any])
+_Index = TypeVar("_Index", bound=SparseIndex[Any])
 
 # Builds the entries from the segment's log when an index cannot be trusted.
 Repair = Callable[[], bytes]
@@ -28,7 +28,7 @@ Repair = Callable[[], bytes]
 _log = logging.getLogger(__name__)
 
 
-class IndexFile(Generic[Index]):
+class IndexFile(Generic[_Index]):
     """An index of one segment, opened when first used. Thread-safe: a lock guards the mapping and the count.
 
     A file that was never trimmed ends in zeros; those slots are free, not entries. (Kafka counts them as entries
@@ -55,7 +55,7 @@ class IndexFile(Generic[Index]):
         self._mapped_bytes = 0
         self._count: int | None = None
         self._room = 0  # meaningless while there is no count
-        self._entries: Index | None = None  # decoded from the mapping, for lookups
+        self._entries: _Index | None = None  # decoded from the mapping, for lookups
         self._is_retired = False
 
     def __len__(self) -> int:
@@ -168,15 +168,15 @@ class IndexFile(Generic[Index]):
             self._writable(end).write(entries, position)
             self._set_count(end // self.entry_bytes)
 
-    def _index(self) -> Index:
+    def _index(self) -> _Index:
         """The entries. Use them under the lock and do not keep them, since they hold the mapping."""
         if self._entries is None:
             count = len(self)
             self._entries = self._decode(self._readable().view()[: count * self.entry_bytes] if count else b"")
         return self._entries
 
-    def _decode(self, data: bytes | memoryview) -> Index:
-        index: Index = self.INDEX.decode(data, self.base_offset)  # type: ignore[assignment]
+    def _decode(self, data: bytes | memoryview) -> _Index:
+        index: _Index = self.INDEX.decode(data, self.base_offset)  # type: ignore[assignment]
         return index
 
     def _open(self) -> None:

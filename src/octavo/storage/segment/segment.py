@@ -33,7 +33,7 @@ from octavo.system.filesystem import FileSystem
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-Entry = TypeVar("Entry", OffsetPosition, OffsetPosition | None)
+_Entry = TypeVar("_Entry", OffsetPosition, OffsetPosition | None)
 
 _BYTES_SINCE_LAST_ENTRY = INDEX_COUNTERS.index("bytes_since_last_entry")
 # How much of a segment's end is read at once; by default, the last index entry is some 4096 bytes and a batch away.
@@ -182,7 +182,7 @@ class Segment:
         """The offset index's first entry at or after a position."""
         return self._trusted(lambda index: index.upper_bound(position))
 
-    def _trusted(self, look: Callable[[OffsetIndexFile], Entry]) -> Entry:
+    def _trusted(self, look: Callable[[OffsetIndexFile], _Entry]) -> _Entry:
         """An entry at whose position a batch begins; an index that points elsewhere is rebuilt from the log."""
         index, log = self.files.offset_index, self.files.log
         entry = look(index)

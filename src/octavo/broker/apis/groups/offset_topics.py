@@ -10,7 +10,7 @@ from octavo.broker.context import Context
 from octavo.broker.errors import code_of
 from octavo.broker.request import Request
 from octavo.broker.security.acls import Operation
-from octavo.coordinator.groups.committed import NewOffsets, TopicIds
+from octavo.coordinator.groups.committed import NewOffsets, NullableTopicIds
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.coordinator.groups.store import failure_code
 from octavo.errors import OctavoError
@@ -18,7 +18,7 @@ from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 
-Commit = Callable[[NewOffsets, TopicIds], Iterable[TopicPartition]]  # returns those whose metadata is too long
+Commit = Callable[[NewOffsets, NullableTopicIds], Iterable[TopicPartition]]  # returns those whose metadata is too long
 
 
 class NamedPartition(NamedTuple):

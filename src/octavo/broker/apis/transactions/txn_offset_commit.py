@@ -10,7 +10,7 @@ from octavo.broker.errors import RequestError
 from octavo.broker.request import Answer, Request
 from octavo.broker.security.acls import Operation
 from octavo.coordinator.groups.commit_rules import Committer
-from octavo.coordinator.groups.committed import NewOffsets, TopicIds
+from octavo.coordinator.groups.committed import NewOffsets, NullableTopicIds
 from octavo.coordinator.transactions.machine import Identity
 from octavo.format.batches.batch import Origin
 from octavo.format.names import TopicPartition
@@ -32,7 +32,7 @@ def handle(request: Request, context: Context) -> Answer:
     by = Identity(body["producerId"], body["producerEpoch"])
     origin = Origin(producer_id=by.producer_id, producer_epoch=by.epoch, base_sequence=0, is_transactional=True)
 
-    def commit(offsets: NewOffsets, ids: TopicIds) -> set[TopicPartition]:
+    def commit(offsets: NewOffsets, ids: NullableTopicIds) -> set[TopicPartition]:
         _enlist(request, context, by)
         return context.groups.offsets.commit_transactional(body["groupId"], offsets, ids, origin, committer)
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 from octavo.config import BrokerConfig
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, Member
-from octavo.coordinator.groups.consumer.topics import TopicIdPartition, Topics
+from octavo.coordinator.groups.consumer.topics import GroupTopics, TopicIdPartition
 from octavo.format.messages.schema import Row
 from octavo.format.names import by_topic
 
 _CLASSIC, _CONSUMER = 0, 1
 
 
-def describe(group: ConsumerGroup, topics: Topics, config: BrokerConfig) -> Row:
+def describe(group: ConsumerGroup, topics: GroupTopics, config: BrokerConfig) -> Row:
     return {
         "groupId": group.group_id,
         "groupState": group.state,
@@ -24,7 +24,7 @@ def describe(group: ConsumerGroup, topics: Topics, config: BrokerConfig) -> Row:
     }
 
 
-def _member(group: ConsumerGroup, member: Member, topics: Topics) -> Row:
+def _member(group: ConsumerGroup, member: Member, topics: GroupTopics) -> Row:
     """A member's assignment includes what it still has to give up."""
     return {
         "memberId": member.member_id,
@@ -41,7 +41,7 @@ def _member(group: ConsumerGroup, member: Member, topics: Topics) -> Row:
     }
 
 
-def _assignment(partitions: Iterable[TopicIdPartition], topics: Topics) -> Row:
+def _assignment(partitions: Iterable[TopicIdPartition], topics: GroupTopics) -> Row:
     return {
         "topicPartitions": [
             {"topicId": topic_id, "topicName": topics.by_id[topic_id].name, "partitions": numbers}

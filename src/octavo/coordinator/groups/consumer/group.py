@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from octavo.coordinator.effects import Effect
 from octavo.coordinator.errors import RequestError
-from octavo.coordinator.groups.consumer.topics import NO_TOPICS, TopicIdPartition, Topics
+from octavo.coordinator.groups.consumer.topics import NO_TOPICS, GroupTopics, TopicIdPartition
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
@@ -95,8 +95,8 @@ class ConsumerGroup:
     has_partition_metadata: bool = False  # there is a record that only Kafka 4.0 writes; it is to be removed
     is_written: bool = False  # there are records about it
     # Not in records: the topics for which the hash was last computed, and the expressions last resolved.
-    hashed_topics: Topics = field(default=NO_TOPICS, compare=False)
-    resolved_topics: Topics = field(default=NO_TOPICS, compare=False)
+    hashed_topics: GroupTopics = field(default=NO_TOPICS, compare=False)
+    resolved_topics: GroupTopics = field(default=NO_TOPICS, compare=False)
     rejoining: frozenset[str] = field(
         default=frozenset(), compare=False
     )  # classic members that were told to join again

@@ -18,7 +18,7 @@ from octavo.coordinator.groups.consumer.group import (
 from octavo.coordinator.groups.consumer.topics import TopicIdPartition
 from octavo.format.messages.schema import Row
 
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 
 
 def replay(group: ConsumerGroup | None, kind: int, key: Row, value: Row | None) -> ConsumerGroup | None:
@@ -120,7 +120,7 @@ def _regex(group: ConsumerGroup, key: Row, value: Row | None) -> ConsumerGroup:
     return replace(group, regexes={**group.regexes, regex: resolved})
 
 
-def _without(mapping: Mapping[str, Value], name: str) -> Mapping[str, Value]:
+def _without(mapping: Mapping[str, _Value], name: str) -> Mapping[str, _Value]:
     return {known: value for known, value in mapping.items() if known != name}
 
 

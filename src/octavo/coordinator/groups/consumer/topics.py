@@ -41,7 +41,7 @@ class GroupTopic(NamedTuple):
         return xxh3_64(_HASH_VERSION + topic_id + name + struct.pack(f"<{count + 1}i", count, *range(count)))
 
 
-class Topics:
+class GroupTopics:
     """The topics that exist at one time. Immutable; another object means that topics may have changed."""
 
     def __init__(self, topics: Iterable[GroupTopic] = ()) -> None:
@@ -75,7 +75,7 @@ class Topics:
         return xxh3_64(struct.pack(f"<{len(existing)}q", *(self._hashes[name] for name in existing))) if existing else 0
 
 
-NO_TOPICS = Topics()
+NO_TOPICS = GroupTopics()
 
 
 class OpenTopics:
@@ -83,13 +83,13 @@ class OpenTopics:
 
     def __init__(self, log_manager: LogManager) -> None:
         self._log_manager = log_manager
-        self._listed: tuple[Mapping[TopicPartition, PartitionLog], Topics] | None = None
+        self._listed: tuple[Mapping[TopicPartition, PartitionLog], GroupTopics] | None = None
 
     @property
-    def current(self) -> Topics:
+    def current(self) -> GroupTopics:
         logs, listed = self._log_manager.logs, self._listed
         if listed is None or listed[0] is not logs:
-            topics = Topics(
+            topics = GroupTopics(
                 GroupTopic(name, logs[TopicPartition(name, numbers[0])].topic_id or _made_up_id(name), tuple(numbers))
                 for name, numbers in by_topic(sorted(logs)).items()
             )

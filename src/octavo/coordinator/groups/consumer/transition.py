@@ -11,7 +11,7 @@ from octavo.coordinator.effects import CancelTimer, Effect, Moment, Reply, SetTi
 from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutcome, Member
 from octavo.coordinator.groups.consumer.replay import applied
-from octavo.coordinator.groups.consumer.topics import Topics
+from octavo.coordinator.groups.consumer.topics import GroupTopics
 from octavo.format.messages.schema import Row
 
 UNKNOWN_HASH = 0
@@ -21,7 +21,7 @@ class View(NamedTuple):
     """What a group depends on: the time, the topics, the configs."""
 
     now: Moment
-    topics: Topics
+    topics: GroupTopics
     config: BrokerConfig
 
 

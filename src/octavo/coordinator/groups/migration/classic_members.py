@@ -20,7 +20,7 @@ from octavo.coordinator.groups.consumer.leave import remove
 from octavo.coordinator.groups.consumer.reconcile import Owned, reconcile
 from octavo.coordinator.groups.consumer.regexes import RegexChange, note_regex
 from octavo.coordinator.groups.consumer.target import assign, may_assign
-from octavo.coordinator.groups.consumer.topics import Topics
+from octavo.coordinator.groups.consumer.topics import GroupTopics
 from octavo.coordinator.groups.consumer.transition import Transition, View, sync_timer
 from octavo.errors import CorruptionError
 from octavo.format.messages.consumer_protocol import (
@@ -158,7 +158,7 @@ def leave(group: ConsumerGroup, rows: list[Row], token: Hashable, view: View) ->
     return change.outcome
 
 
-def assignment(partitions: Any, version: int, topics: Topics) -> bytes:
+def assignment(partitions: Any, version: int, topics: GroupTopics) -> bytes:
     """Partitions in the form that members of the classic protocol read."""
     places = by_topic(place for one in sorted(partitions) if (place := topics.by_partition(one)) is not None)
     rows = [{"topic": topic, "partitions": numbers} for topic, numbers in places.items()]

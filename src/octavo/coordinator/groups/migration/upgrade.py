@@ -12,7 +12,7 @@ from octavo.coordinator.groups.classic.records import tombstone
 from octavo.coordinator.groups.classic.transition import JOIN_TIMER, SYNC_TIMER, member_timer
 from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutcome, Member
-from octavo.coordinator.groups.consumer.topics import TopicIdPartition, Topics
+from octavo.coordinator.groups.consumer.topics import GroupTopics, TopicIdPartition
 from octavo.coordinator.groups.consumer.transition import Transition, View
 from octavo.errors import CorruptionError
 from octavo.format.messages.consumer_protocol import decode_assignment, decode_subscription
@@ -69,7 +69,7 @@ def _refusal(group: ClassicGroup, why: str) -> RequestError:
     return RequestError(ErrorCode.GROUP_ID_NOT_FOUND, problem)
 
 
-def _member(group: ClassicGroup, member: ClassicMember, topics: Topics) -> Member:
+def _member(group: ClassicGroup, member: ClassicMember, topics: GroupTopics) -> Member:
     subscription = decode_subscription(member.metadata(group.protocol_name)).data
     assigned: dict[TopicIdPartition, int] = {}
     if member.assignment:
