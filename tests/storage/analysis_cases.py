@@ -47,7 +47,7 @@ SIZE = len(SOUND)
 SMALL = {"max.message.bytes": str(SIZE - 1)}
 ALL = tuple(origin.name for origin in AppendOrigin)
 ASSIGNING = "CLIENT", "COORDINATOR"
-GIVEN = "REPLICATION", "RAFT_LEADER"
+GIVEN = ("REPLICATION",)
 
 
 def every(answer: str | tuple[int, int], origins: tuple[str, ...] = ALL) -> Answers:
@@ -66,18 +66,17 @@ def rows() -> Iterator[tuple[str, bytes, Answers, dict[str, str]]]:
     yield "an incomplete batch", SOUND[:-1], every(NOTHING), {}
 
     yield "base offset 5", batch(5), every((SIZE, 7)) | {"CLIENT": INVALID, "COORDINATOR": (SIZE, 2)}, {}
-    yield "an earlier leader epoch", batch(epoch=EPOCH - 1), every((SIZE, 2)) | {"RAFT_LEADER": INVALID}, {}
-    later = every((SIZE, 2)) | {"RAFT_LEADER": INVALID, "REPLICATION": NOTHING}
-    yield "a later leader epoch", batch(epoch=EPOCH + 1), later, {}
+    yield "an earlier leader epoch", batch(epoch=EPOCH - 1), every((SIZE, 2)), {}
+    yield "a later leader epoch", batch(epoch=EPOCH + 1), every((SIZE, 2)) | {"REPLICATION": NOTHING}, {}
     # A follower accepts it here; the leader epoch cache then refuses it.
-    yield "no leader epoch", batch(epoch=-1), every((SIZE, 2), ASSIGNING) | {"RAFT_LEADER": INVALID}, {}
+    yield "no leader epoch", batch(epoch=-1), every((SIZE, 2), ASSIGNING), {}
     then_later = SOUND + batch(3, epoch=EPOCH + 1) + batch(6)
-    yield "a later leader epoch behind another", then_later, {"REPLICATION": (SIZE, 2), "RAFT_LEADER": INVALID}, {}
+    yield "a later leader epoch behind another", then_later, {"REPLICATION": (SIZE, 2)}, {}
     yield "damage behind a later leader epoch", then_later + damaged, {"REPLICATION": (SIZE, 2)}, {}
     unknown = then_later + with_byte(batch(9), 16, 3)
     yield "an unknown magic behind a later leader epoch", unknown, {"REPLICATION": CORRUPT}, {}
     message = old_set([Record(0, NOW, b"key", b"value")], 1)
-    yield "a v1 message", message, {"REPLICATION": (len(message), 0), "RAFT_LEADER": INVALID}, {}
+    yield "a v1 message", message, {"REPLICATION": (len(message), 0)}, {}
 
     yield "as large as may be", SOUND, every((SIZE, 2)), {"max.message.bytes": str(SIZE)}
     yield "too large", SOUND, every(TOO_LARGE) | {"REPLICATION": (SIZE, 2)}, SMALL

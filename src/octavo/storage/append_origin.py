@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 
 class AppendOrigin(Enum):
-    """Kafka's four append origins, and whether the log assigns offsets to batches from each."""
+    """Kafka's append origins, and whether the log assigns offsets to batches from each.
+
+    Kafka's fourth one, RAFT_LEADER, is missing: Octavo never appends to the metadata log.
+    """
 
     CLIENT = "client", True  # a producer: everything is checked
     COORDINATOR = "coordinator", True  # a group or transaction coordinator: sequences are not checked
     REPLICATION = "replication", False  # another log, which already checked them: nothing is assigned
-    RAFT_LEADER = "raft leader", False  # offsets were assigned by the quorum's leader
 
     def __init__(self, label: str, assigns_offsets: bool) -> None:
         self.assigns_offsets = assigns_offsets

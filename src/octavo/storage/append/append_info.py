@@ -97,8 +97,6 @@ def clearly_sound(summary: BatchSummary, request: AppendRequest, max_message_byt
         return summary.ascending
     if summary.max_size > max_message_bytes:
         return False
-    if origin is AppendOrigin.RAFT_LEADER:
-        return summary.ascending and summary.min_epoch == summary.max_epoch == request.leader_epoch
     return request.trusted or summary.from_zero or origin is AppendOrigin.COORDINATOR
 
 
@@ -124,9 +122,6 @@ def _check_magic(batch: BatchRow) -> None:
 
 
 def _check_origin(batch: BatchRow, request: AppendRequest) -> None:
-    if request.origin is AppendOrigin.RAFT_LEADER and batch.partition_leader_epoch != request.leader_epoch:
-        found = f"{batch} has leader epoch {batch.partition_leader_epoch}"
-        raise InvalidBatchError(f"{found}, expected the raft leader's, {request.leader_epoch}")
     if request.origin is AppendOrigin.CLIENT and batch.magic >= 2 and batch.base_offset and not request.trusted:
         raise InvalidBatchError(f"{batch} has base offset {batch.base_offset}, but a producer must send 0")
 

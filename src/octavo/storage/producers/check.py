@@ -71,8 +71,7 @@ def check_producers(
             duplicate = info.find_duplicate(batch)
             if duplicate is not None:
                 return ProducerAppend(duplicate=duplicate)
-        if origin is not AppendOrigin.RAFT_LEADER:
-            info.check_transaction(batch)
+        info.check_transaction(batch)
         if not attributes & layout.CONTROL:
             info.add_batch(batch)
         elif (marker := next(markers)) is not None and (ended := info.end_transaction(batch.epoch, marker)) is not None:
