@@ -31,7 +31,7 @@ def test_whose_disk_it_is() -> None:
     assert disk["path"] == str(place)
     assert (disk["clusterId"], disk["nodeId"]) == ("b2N0YXZvLWdvbGRlbi0wMQ", 1)
     assert disk["directoryId"] == "2ALQ2FiLQtSsqUVkZ8sP7g"
-    assert (disk["partitions"], disk["leaving"], disk["stoppedCleanly"]) == (48, 1, True)
+    assert (disk["partitions"], disk["notCurrent"], disk["stoppedCleanly"]) == (48, 1, True)
     assert disk["features"]["metadata.version"] == 30
 
 

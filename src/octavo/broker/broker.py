@@ -162,7 +162,7 @@ class Broker(AsyncClosing):
             allow_if_no_acl=config.allow_everyone_if_no_acl_found,
         )
         context = Context(
-            logs=logs,
+            log_dir=logs,
             catalog=Catalog(logs),
             producer_ids=logs.producer_ids,
             transactions=logs.transactions(start=not self._is_read_only),

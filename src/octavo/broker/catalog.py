@@ -55,12 +55,12 @@ class _Listing(NamedTuple):
 class Catalog:
     """Lists the topics again once the LogDir has replaced its mapping of open logs. Thread-safe."""
 
-    def __init__(self, logs: LogDir) -> None:
-        self._logs = logs
+    def __init__(self, log_dir: LogDir) -> None:
+        self._log_dir = log_dir
         self._listing: _Listing | None = None
 
     def _listed(self) -> _Listing:
-        listing, logs = self._listing, self._logs.logs
+        listing, logs = self._listing, self._log_dir.logs
         if listing is None or listing.logs is not logs:
             listing = self._listing = _Listing.of(logs)
         return listing

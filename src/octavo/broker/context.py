@@ -30,7 +30,7 @@ _CHANGES = (Operation.WRITE, Operation.CREATE, Operation.DELETE, Operation.ALTER
 class Context:
     """The log directories, and everything else that handlers use. Handlers run only on the loop's thread."""
 
-    logs: LogDir
+    log_dir: LogDir
     catalog: Catalog
     producer_ids: ProducerIds
     transactions: TransactionCoordinator
@@ -48,7 +48,7 @@ class Context:
     @property
     def config(self) -> BrokerConfig:
         """The broker's configs as they are now."""
-        return self.logs.broker_config
+        return self.log_dir.broker_config
 
     def topic(self, client: Client, operation: Operation, name: str) -> Topic:
         """A topic, if the client may perform the operation on it; otherwise RequestError, even if it does not exist."""

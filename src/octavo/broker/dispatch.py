@@ -50,7 +50,7 @@ class Dispatcher:
         self._served: dict[tuple[int, ...], _Served] = {}  # by API and version
         config = context.config
         windows = Windows(config.quota_window_num, config.quota_window_size_seconds)
-        self._limiter = QuotaLimiter(lambda: context.quotas.values, context.logs.environment.clock, windows)
+        self._limiter = QuotaLimiter(lambda: context.quotas.values, context.log_dir.environment.clock, windows)
 
     def answer(self, frame: memoryview, connection: Connection) -> list[Part] | Pending | None:
         """The response to a request, or a `Pending` one that comes later; None if the request gets no response.

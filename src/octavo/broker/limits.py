@@ -18,8 +18,8 @@ _SMALL_FRAME_BYTES = 64 << 10  # needs no permission: small requests are served 
 class ConnectionLimits:
     """Lives on the loop's thread. Changes of max.connections and max.connections.per.ip apply to new connections."""
 
-    def __init__(self, logs: LogDir) -> None:
-        config, self._logs, self._clock = logs.broker_config, logs, logs.environment.clock
+    def __init__(self, log_dir: LogDir) -> None:
+        config, self._log_dir, self._clock = log_dir.broker_config, log_dir, log_dir.environment.clock
         self.max_frame_bytes = config.socket_request_max_bytes
         self._max_idle_ms = config.connections_max_idle_ms
         queued_bytes = config.queued_max_request_bytes
@@ -36,7 +36,7 @@ class ConnectionLimits:
 
     def admit(self, connection: Connection) -> bool:
         """Count a new connection; returns False if there is no room for it. `dismiss` makes room again."""
-        host, config = connection.peer.host, self._logs.broker_config
+        host, config = connection.peer.host, self._log_dir.broker_config
         is_full = len(self._connections) >= config.max_connections
         if is_full or self._by_host[host] >= config.max_connections_per_ip:
             return False

@@ -34,8 +34,8 @@ class RequestCount:
 class BrokerCollector:
     """Collects the metrics when they are requested; in between they cost nothing."""
 
-    def __init__(self, logs: LogDir, counts: Callable[[], list[RequestCount]], limits: ConnectionLimits) -> None:
-        self._logs = logs
+    def __init__(self, log_dir: LogDir, counts: Callable[[], list[RequestCount]], limits: ConnectionLimits) -> None:
+        self._log_dir = log_dir
         self._counts = counts
         self._limits = limits
 
@@ -53,12 +53,14 @@ class BrokerCollector:
         received_bytes = sum(count.received_bytes for count in counts)
         yield CounterMetricFamily("octavo_received_bytes", "Bytes received in requests.", value=received_bytes)
         yield GaugeMetricFamily("octavo_connections", "Open connections.", value=len(self._limits.connections))
-        yield GaugeMetricFamily("octavo_offline_directories", "Directories that failed.", value=len(self._logs.offline))
+        yield GaugeMetricFamily(
+            "octavo_offline_directories", "Directories that failed.", value=len(self._log_dir.offline)
+        )
         labels = ["topic", "partition"]
         size = GaugeMetricFamily("octavo_log_size_bytes", "Size of a partition's log.", labels=labels)
         start = GaugeMetricFamily("octavo_log_start_offset", "First offset of a partition.", labels=labels)
         end = GaugeMetricFamily("octavo_log_end_offset", "Next offset of a partition.", labels=labels)
-        for (topic, partition), log in sorted(self._logs.logs.items()):
+        for (topic, partition), log in sorted(self._log_dir.logs.items()):
             names = [topic, str(partition)]
             size.add_metric(names, log.size)
             start.add_metric(names, log.log_start_offset)

@@ -53,12 +53,12 @@ _SYNONYMS = {name: tuple(one.name for one in key.synonyms) for name, (key, _) in
 
 def topic_configs(topic: str, context: Context) -> Iterator[Row]:
     """A topic's effective configs, each with the values that could have applied, the effective one first."""
-    return shown_topic_configs(context.logs.topic_overrides(topic), context)
+    return shown_topic_configs(context.log_dir.topic_overrides(topic), context)
 
 
 def shown_topic_configs(overrides: Mapping[str, Given], context: Context) -> Iterator[Row]:
     shown = {name: value for name, value in overrides.items() if not TOPIC_CONFIGS[name].internal}
-    effective = LogConfig.of(shown, context.logs.broker_properties)
+    effective = LogConfig.of(shown, context.log_dir.broker_properties)
     for name, key in TOPIC_CONFIGS.items():
         if key.internal:
             continue
@@ -82,7 +82,7 @@ def group_configs(group_id: str, context: Context) -> Iterator[Row]:
 
 def broker_configs(context: Context) -> Iterator[Row]:
     """The broker's effective configs."""
-    sources = context.logs.broker_sources
+    sources = context.log_dir.broker_sources
     for name, key in sorted(_KEYS.items()):
         if key.internal and name not in sources.given:
             continue
@@ -111,7 +111,7 @@ def cluster_configs(context: Context) -> Iterator[Row]:
 
 def cluster_values(context: Context) -> dict[str, str]:
     """What was set for the cluster, and min.insync.replicas, which a Kafka controller sets when it first starts."""
-    sources = context.logs.broker_sources
+    sources = context.log_dir.broker_sources
     given = sources.given.get(MIN_INSYNC_REPLICAS, _DEFAULTS[MIN_INSYNC_REPLICAS])
     return {MIN_INSYNC_REPLICAS: as_text(given), **sources.of_cluster}
 
@@ -141,9 +141,9 @@ def _values(name: str, context: Context) -> list[Row]:
     As in Kafka, synonyms' values that come before the first value of the config itself are left out.
     """
     sources: dict[ConfigSource, Mapping[str, Given]] = {
-        ConfigSource.DYNAMIC_BROKER: context.logs.broker_sources.of_broker,
+        ConfigSource.DYNAMIC_BROKER: context.log_dir.broker_sources.of_broker,
         ConfigSource.DYNAMIC_DEFAULT_BROKER: cluster_values(context),
-        ConfigSource.STATIC_BROKER: context.logs.broker_sources.given,
+        ConfigSource.STATIC_BROKER: context.log_dir.broker_sources.given,
         ConfigSource.DEFAULT: _DEFAULTS,
     }
     rows = [

@@ -60,9 +60,9 @@ class InternalTopic:
     def place_of(self, group_or_id: str) -> TopicPartition:
         """The partition that holds a group or a transactional id; creates the topic if necessary."""
         self.create()
-        place = self.partition_of(group_or_id)
-        assert place is not None, "the topic was created"
-        return place
+        topic_partition = self.partition_of(group_or_id)
+        assert topic_partition is not None, "the topic was created"
+        return topic_partition
 
     def log(self, partition: TopicPartition) -> PartitionLog:
         """A partition's log; raises if the directories hold only other partitions of the topic."""

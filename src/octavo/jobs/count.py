@@ -56,7 +56,7 @@ class TopicCounts:
 
     def __init__(self, places: Place | Sequence[Place], topics: Sequence[str] = ()) -> None:
         self._log_dirs = open_log_dirs(places, (lambda wanted: wanted.topic in topics) if topics else None)
-        TopicSelection.of(topics or None).check(self._log_dirs.names(), self._log_dirs.shown())
+        TopicSelection.of(topics or None).check(self._log_dirs.topic_partitions(), self._log_dirs.shown())
         findings = ScanFindings("skip")
         self._plans = plan(self._log_dirs.partitions.values(), findings=findings)
         self.planned: list[Note] = [*self._log_dirs.notes, *findings.notes]

@@ -72,7 +72,7 @@ def _local_directory(place: Place, topics: Sequence[str]) -> Directory:
 def _check(selection: TopicSelection, found: Sequence[Directory], shown: str) -> None:
     for directory in found:
         check_log_dir(directory)
-    selection.check({topic_partition for directory in found for topic_partition in directory.names}, shown)
+    selection.check({topic_partition for directory in found for topic_partition in directory.topic_partitions}, shown)
 
 
 def _listed(logdirs: Sequence[str], wanted: Wanted) -> list[Directory]:

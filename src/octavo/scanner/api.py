@@ -120,13 +120,13 @@ def scan(
     write_held(place.path if isinstance(place, Location) else place for place in paths)
     log_dirs = open_log_dirs(paths, selection.wants)
     unreadable = log_dirs.unreadable()
-    selection.check(log_dirs.names(), log_dirs.shown())
+    selection.check(log_dirs.topic_partitions(), log_dirs.shown())
     if unreadable and on_damage == "raise":
         raise next(iter(unreadable.values()))
     findings = ScanFindings(on_damage, _SKIP)
     findings.damage_count = len(unreadable)
     wanted = selection.among(log_dirs.partitions, log_dirs.given())
-    notes = [*log_dirs.notes, *selection.notes_on(log_dirs.names(), wanted, log_dirs.shown())]
+    notes = [*log_dirs.notes, *selection.notes_on(log_dirs.topic_partitions(), wanted, log_dirs.shown())]
     if max_unpacked_bytes is not None and max_unpacked_bytes <= 0:
         raise ScanError(f"max_unpacked_bytes must be above 0, not {max_unpacked_bytes}")
     chosen, where = _columns(columns), _filter(key, grep)

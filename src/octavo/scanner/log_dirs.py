@@ -26,13 +26,13 @@ class LogDirs:
     partitions: dict[TopicPartition, PartitionFiles]
     notes: tuple[Note, ...]
 
-    def names(self) -> set[TopicPartition]:
+    def topic_partitions(self) -> set[TopicPartition]:
         """All partitions that exist, wanted or not, readable or not."""
-        return {topic_partition for directory in self.directories for topic_partition in directory.names}
+        return {topic_partition for directory in self.directories for topic_partition in directory.topic_partitions}
 
     def topics(self) -> set[str]:
         """The topics of all partitions that exist."""
-        return {topic_partition.topic for topic_partition in self.names()}
+        return {topic_partition.topic for topic_partition in self.topic_partitions()}
 
     def unreadable(self) -> dict[TopicPartition, OSError]:
         """The partitions that exist, but cannot be listed in any of the places."""
@@ -98,7 +98,7 @@ def _notes_on(directory: Directory) -> list[Note]:
         return []
     folders = [directory.place.child(name) for name in directory.unknown if not name.isascii()]
     notes = [Note(printable(str(folder)), "not read: topic names must be ASCII") for folder in folders]
-    return notes if directory.names else [*notes, no_partition(directory.place)]
+    return notes if directory.topic_partitions else [*notes, no_partition(directory.place)]
 
 
 def no_partition(place: Location) -> Note:

@@ -27,9 +27,9 @@ class Background:
     """The periodic tasks, under Kafka's names. A failing log or directory does not stop the others."""
 
     def __init__(
-        self, logs: OpenLogs, environment: Environment, broker_config: BrokerConfig, commits: CommitLedger
+        self, open_logs: OpenLogs, environment: Environment, broker_config: BrokerConfig, commits: CommitLedger
     ) -> None:
-        self._logs = logs
+        self._open_logs = open_logs
         self._commits = commits
         self._environment = environment
         self._config = broker_config
@@ -68,7 +68,7 @@ class Background:
         open."""
         self.every(self._config.log_retention_check_interval_ms, "kafka-log-retention", self.retain)
         self.every(SWEEP_INTERVAL_MS, "octavo-staged-files", self.sweep_staged)
-        for root in self._logs.live_roots:
+        for root in self._open_logs.live_roots:
             for folder in root.deleted_folders:
                 remove = partial(self._remove_folder, root, partial(remove_folder, root.files, folder))
                 self._environment.scheduler.schedule("delete-log", remove, delay_ms=delay_ms)
@@ -76,7 +76,7 @@ class Background:
     def sweep_staged(self) -> None:
         """Remove what dead writers staged, in directories that were opened completely."""
         now_ms, keep = self._environment.clock.time_ms(), self._commits.pending_files()
-        for root in self._logs.live_roots:
+        for root in self._open_logs.live_roots:
             if root.selection.is_all:
                 with root.unless_offline():
                     sweep_dead(root.files, [root.path], now_ms, keep=keep)
@@ -106,10 +106,10 @@ class Background:
         self._each("expiry of producers", PartitionLog.remove_expired_producers)
 
     def _checkpoint(self, write: Callable[[OffsetCheckpoints, Logs], None]) -> None:
-        for root in self._logs.live_roots:
+        for root in self._open_logs.live_roots:
             try:
-                with self._logs.lock, root.unless_offline():
-                    write(root.checkpoints, self._logs.of(root))
+                with self._open_logs.lock, root.unless_offline():
+                    write(root.checkpoints, self._open_logs.of(root))
             except KafkaStorageError as error:
                 _log.warning("a checkpoint was not written: %s", error)
 
@@ -118,7 +118,7 @@ class Background:
             remove()
 
     def _each(self, name: str, work: Callable[[PartitionLog], None]) -> None:
-        for topic_partition, log in list(self._logs.logs.items()):
+        for topic_partition, log in list(self._open_logs.logs.items()):
             self._try(name, topic_partition, partial(work, log))
 
     def _try(self, name: str, topic_partition: TopicPartition, work: Callable[[], None]) -> None:

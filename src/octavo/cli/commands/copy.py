@@ -95,7 +95,7 @@ def _listed(source: str, topics: Sequence[str], include: re.Pattern[str] | None)
     if topics:
         selection = TopicSelection.of(topics)
         log_dirs = open_log_dirs(source, selection.wants)
-        selection.check(log_dirs.names(), log_dirs.shown())
+        selection.check(log_dirs.topic_partitions(), log_dirs.shown())
         return log_dirs
     pattern = include or re.compile(".*")
     log_dirs = open_log_dirs(
@@ -112,12 +112,12 @@ def _run(logs: LogManager, progress: Progress, runner: ThreadRunner, dry_run: bo
 
 
 def _print(task: CopyTask, copied: Copied, logs: LogManager, *, as_json: bool, dry_run: bool) -> None:
-    name, log = task.topic_partition, logs.log(*task.topic_partition)
+    topic_partition, log = task.topic_partition, logs.log(*task.topic_partition)
     if as_json:
         print_json(
             {
-                "topic": name.topic,
-                "partition": name.partition,
+                "topic": topic_partition.topic,
+                "partition": topic_partition.partition,
                 "startOffset": copied.start_offset,
                 "batches": copied.batches,
                 "bytes": copied.size,
@@ -133,7 +133,7 @@ def _print(task: CopyTask, copied: Copied, logs: LogManager, *, as_json: bool, d
     offsets = f"from offset {copied.start_offset} to {copied.end_offset}"
     found = f"{many(copied.batches, 'batch', 'batches')}, {many(copied.size, 'byte')}, {offsets}"
     end = " would be copied" if dry_run else f"; {many(len(log.segments), 'segment')}"
-    echo(f"{name}: {found}{end}")
+    echo(f"{topic_partition}: {found}{end}")
 
 
 def _summary(done: Sequence[tuple[CopyTask, Copied]], failed: Sequence[TopicPartition], *, dry_run: bool) -> str:

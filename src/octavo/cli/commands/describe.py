@@ -31,7 +31,7 @@ _DISKS = (
     TableColumn("directoryId", importance=3),
     TableColumn("partitions", right=True, importance=4),
     TableColumn("bytes", right=True, importance=1),  # each topic's are below
-    TableColumn("leaving", right=True, importance=2),
+    TableColumn("notCurrent", right=True, importance=2),
     TableColumn("stopped", importance=6),
 )
 _TOPICS = (
@@ -139,7 +139,7 @@ def _print_transactions(transactions: Sequence[OpenTransaction]) -> None:
 def _disk_cells(disk: DiskDescription) -> tuple[object, ...]:
     stopped = "cleanly" if disk.stopped_cleanly else "no: in use, or crashed"
     identity = disk.path, disk.cluster_id, disk.node_id, disk.directory_id
-    return *identity, disk.partitions, size_cell(disk.size), disk.leaving, stopped
+    return *identity, disk.partitions, size_cell(disk.size), disk.not_current, stopped
 
 
 def _topic_cells(topic: TopicDescription) -> list[str]:
@@ -181,7 +181,7 @@ def _disk_fields(disk: DiskDescription) -> dict[str, object]:
         "directoryId": disk.directory_id,
         "partitions": disk.partitions,
         "bytes": disk.size,
-        "leaving": disk.leaving,
+        "notCurrent": disk.not_current,
         "stoppedCleanly": disk.stopped_cleanly,
     }
 

@@ -14,7 +14,7 @@ from octavo.cli.table import TableColumn, cell_text, print_table
 from octavo.cli.times import iso_time
 from octavo.format.names import TopicPartition
 from octavo.format.record import SpecialTimestamp
-from octavo.scanner.damage.passed import not_read
+from octavo.scanner.damage.passed_damage import not_read
 from octavo.scanner.findings import Note
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.lookup.lookup import NOT_FOUND, LookupResult, find_offset, find_timestamp
@@ -97,7 +97,7 @@ def command(
     selection = TopicSelection.of(topics or None, partitions or None)
     log_dirs = open_log_dirs(logdirs, selection.wants)
     unreadable = log_dirs.unreadable()
-    selection.check(log_dirs.names(), log_dirs.shown())
+    selection.check(log_dirs.topic_partitions(), log_dirs.shown())
     if unreadable:
         raise next(iter(unreadable.values()))
     question = _Question(offset, timestamp, isolation_level == "read_committed")

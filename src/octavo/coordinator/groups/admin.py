@@ -39,8 +39,8 @@ class GroupAdmin:
     def list(self) -> list[Row]:
         """All groups, as ListGroups shows them."""
         found: list[Row] = []
-        for place in self._store.topic.partitions():
-            with self._store.using_place(place) as partition:
+        for topic_partition in self._store.topic.partitions():
+            with self._store.using_partition(topic_partition) as partition:
                 found += map(listed, partition.groups.values())
         return found
 
@@ -66,15 +66,15 @@ class GroupAdmin:
             commit_rules.check_offset_deletion(group)
             assert group is not None, "a missing group was refused"
             wanted = list(wanted)
-            kept = {place for place in wanted if group.is_subscribed_to(place.topic)}
+            kept = {one for one in wanted if group.is_subscribed_to(one.topic)}
             known = _all_offsets(partition, group_id)
-            self._forget(partition, group_id, [place for place in wanted if place in known and place not in kept])
+            self._forget(partition, group_id, [one for one in wanted if one in known and one not in kept])
             return kept
 
     def topic_deleted(self, topic: str) -> None:
         """Delete what all groups have committed for a topic."""
-        for place in self._store.topic.partitions():
-            with self._store.using_place(place) as partition:
+        for topic_partition in self._store.topic.partitions():
+            with self._store.using_partition(topic_partition) as partition:
                 committed = list(partition.offsets.of_topic(topic))
                 if committed:
                     first = self._store.append(partition, [tombstone(*key) for key in committed])
@@ -83,13 +83,13 @@ class GroupAdmin:
 
     def expire_offsets(self) -> None:
         """Delete offsets after offsets.retention.minutes, and groups that have neither offsets nor members left."""
-        for place in self._store.topic.partitions():
+        for topic_partition in self._store.topic.partitions():
             try:
-                with self._store.using_place(place) as partition:
+                with self._store.using_partition(topic_partition) as partition:
                     for group_id in list(partition.groups):
                         self._expire(partition, group_id)
             except (OctavoError, OSError) as error:
-                _log.error("old offsets in %s could not be deleted: %s", place, error)
+                _log.error("old offsets in %s could not be deleted: %s", topic_partition, error)
 
     def _expire(self, partition: GroupPartition, group_id: str) -> None:
         group, offsets = partition.groups[group_id], partition.offsets.of(group_id)
@@ -103,18 +103,18 @@ class GroupAdmin:
         self,
         partition: GroupPartition,
         group_id: str,
-        places: Collection[TopicPartition],
+        topic_partitions: Collection[TopicPartition],
         *,
         is_group_over: bool = False,
     ) -> None:
-        writes: list[Write] = [tombstone(group_id, place) for place in places]
+        writes: list[Write] = [tombstone(group_id, topic_partition) for topic_partition in topic_partitions]
         if is_group_over:
             writes += removal(partition.groups[group_id])
         if not writes:
             return
         first = self._store.append(partition, writes)
-        for number, place in enumerate(places, first):
-            partition.offsets.remove(group_id, place, number)
+        for number, topic_partition in enumerate(topic_partitions, first):
+            partition.offsets.remove(group_id, topic_partition, number)
         if is_group_over:
             partition.adopt(group_id, None)
 

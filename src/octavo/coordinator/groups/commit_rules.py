@@ -53,8 +53,8 @@ def _check_consumer(group: ConsumerGroup, committer: Committer, offsets: GroupOf
             version=committer.version,
             is_transactional=committer.is_transactional,
         )
-        for place, committed in offsets.items():
-            check.check(place, committed.topic_id)
+        for topic_partition, committed in offsets.items():
+            check.check(topic_partition, committed.topic_id)
     except RequestError as error:
         if error.code == ErrorCode.STALE_MEMBER_EPOCH and committer.is_transactional:
             raise RequestError(ErrorCode.ILLEGAL_GENERATION) from None

@@ -27,8 +27,8 @@ class GroupPartition:
     Not thread-safe. While the topic does not exist there is no log to read.
     """
 
-    def __init__(self, place: TopicPartition | None = None, log: PartitionLog | None = None) -> None:
-        self.place = place
+    def __init__(self, topic_partition: TopicPartition | None = None, log: PartitionLog | None = None) -> None:
+        self.topic_partition = topic_partition
         self.log = log
         self.groups: dict[str, Group] = {}
         self.offsets = StoredOffsets()
@@ -37,11 +37,11 @@ class GroupPartition:
 
     def catch_up(self) -> None:
         """Read what was appended since the last time. Only the last of several records with the same key is decoded."""
-        log, place = self.log, self.place
-        if log is None or place is None or log.log_end_offset == self._position:
+        log, topic_partition = self.log, self.topic_partition
+        if log is None or topic_partition is None or log.log_end_offset == self._position:
             return
         end, last = log.log_end_offset, dict[bytes, ReplayedRecord]()
-        for found in replay(place, log, self._position):
+        for found in replay(topic_partition, log, self._position):
             if not isinstance(found, ReplayedRecord):
                 self.offsets.end_transaction(found.producer_id, is_committed=found.is_committed)
             elif found.producer_id != NO_PRODUCER_ID:

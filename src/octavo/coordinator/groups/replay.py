@@ -38,20 +38,22 @@ class ReplayedMarker(NamedTuple):
     is_committed: bool
 
 
-def replay(place: TopicPartition, log: PartitionLog, position: int) -> Iterator[ReplayedRecord | ReplayedMarker]:
+def replay(
+    topic_partition: TopicPartition, log: PartitionLog, position: int
+) -> Iterator[ReplayedRecord | ReplayedMarker]:
     """Everything from a position up to the log's end, in order."""
     end = log.log_end_offset
     while position < end:
         _, data = log.fetch(position, _BYTES_AT_ONCE, Isolation.READ_UNCOMMITTED)
-        table, largest_offset = sound(place, walk(data).table, log.log_end_offset)
+        table, largest_offset = sound(topic_partition, walk(data).table, log.log_end_offset)
         if not len(table):
             return
-        yield from _replayed(place, data, table[last_offsets(table) >= position], position)
+        yield from _replayed(topic_partition, data, table[last_offsets(table) >= position], position)
         position = largest_offset + 1
 
 
 def _replayed(
-    place: TopicPartition, data: bytes, table: NDArray[np.void], position: int
+    topic_partition: TopicPartition, data: bytes, table: NDArray[np.void], position: int
 ) -> Iterator[ReplayedRecord | ReplayedMarker]:
     for batches in _runs(table):
         attributes, producer_id = int(batches[0]["attributes"]), int(batches[0]["producer_id"])
@@ -61,7 +63,7 @@ def _replayed(
                     yield ReplayedMarker(producer_id, marker == ControlType.COMMIT)
             continue
         owner = producer_id if attributes & TRANSACTIONAL else NO_PRODUCER_ID
-        for record in records_of_batches(place, data, batches, position):
+        for record in records_of_batches(topic_partition, data, batches, position):
             if record.key is not None:
                 yield ReplayedRecord(record.offset, record.key, record.value, owner)
 

@@ -46,40 +46,40 @@ class GroupStore:
     @contextmanager
     def using(self, group_id: str, *, create: bool = False) -> Iterator[GroupPartition]:
         """The partition that holds a group, locked; one without a log if there is no topic and none is created."""
-        place = self.topic.place_of(group_id) if create else self.topic.partition_of(group_id)
-        with self.using_place(place) as partition:
+        topic_partition = self.topic.place_of(group_id) if create else self.topic.partition_of(group_id)
+        with self.using_partition(topic_partition) as partition:
             yield partition
 
     @contextmanager
-    def using_place(self, place: TopicPartition | None) -> Iterator[GroupPartition]:
+    def using_partition(self, topic_partition: TopicPartition | None) -> Iterator[GroupPartition]:
         """A partition, locked. It is read before the lock is taken, since reading may take long.
 
         If the topic was deleted, its groups are gone too: a new topic begins without them.
         """
-        if place is None:
+        if topic_partition is None:
             with self.lock:
                 yield self._nowhere
             return
-        unread, log = None, self.topic.log(place)
-        if place not in self._partitions or self._partitions[place].log is not log:
-            unread = GroupPartition(place, log)
+        unread, log = None, self.topic.log(topic_partition)
+        if topic_partition not in self._partitions or self._partitions[topic_partition].log is not log:
+            unread = GroupPartition(topic_partition, log)
             unread.catch_up()
         with self.lock:
-            partition = self._partitions.get(place)
+            partition = self._partitions.get(topic_partition)
             if unread is not None and (partition is None or partition.log is not log):
                 unread.catch_up()
-                partition = self._partitions[place] = unread
+                partition = self._partitions[topic_partition] = unread
                 partition.is_live = True
                 self.on_load(partition)
-                self._settle(place, partition)
+                self._settle(topic_partition, partition)
             else:
                 assert partition is not None, "otherwise it was read above"
                 partition.catch_up()
             yield partition
 
-    def _settle(self, place: TopicPartition, partition: GroupPartition) -> None:
+    def _settle(self, topic_partition: TopicPartition, partition: GroupPartition) -> None:
         """Move the groups here that were formed while there was no topic."""
-        for group_id in [known for known in self._nowhere.groups if self.topic.partition_of(known) == place]:
+        for group_id in [known for known in self._nowhere.groups if self.topic.partition_of(known) == topic_partition]:
             partition.adopt(group_id, self._nowhere.groups.pop(group_id))
 
     def append(self, partition: GroupPartition, writes: Sequence[Write], origin: Origin = NO_PRODUCER) -> int:

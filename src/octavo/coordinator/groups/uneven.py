@@ -32,19 +32,20 @@ class UnevenGroup:
         up."""
         there = {topic: frozenset(numbers) for topic, numbers in self._partitions.items()}
         for member, topics in self._subscriptions.items():
-            for place in current.get(member, ()):
-                if place.topic in topics and place.partition in there.get(place.topic, ()):
-                    self._give(place, member)
+            for topic_partition in current.get(member, ()):
+                topic, number = topic_partition
+                if topic in topics and number in there.get(topic, ()):
+                    self._give(topic_partition, member)
         for topic in self._topics:
             loads = Loads(self._takers[topic], self._sizes, self._places)
             for number in self._partitions[topic]:
-                place = TopicPartition(topic, number)
-                if place not in self._owners:
-                    self._give(place, loads.next_least())
+                topic_partition = TopicPartition(topic, number)
+                if topic_partition not in self._owners:
+                    self._give(topic_partition, loads.next_least())
         self._balance()
         assigned: GroupAssignment = {member: [] for member in self._subscriptions}
-        for place, member in self._owners.items():
-            assigned[member].append(place)
+        for topic_partition, member in self._owners.items():
+            assigned[member].append(topic_partition)
         return assigned
 
     def _urgency(self, ids: TopicIds) -> Callable[[str], tuple[float, int, tuple[int, ...]]]:
@@ -56,11 +57,11 @@ class UnevenGroup:
 
         return key
 
-    def _give(self, place: TopicPartition, member: str) -> None:
-        owner = self._owners.get(place)
+    def _give(self, topic_partition: TopicPartition, member: str) -> None:
+        owner = self._owners.get(topic_partition)
         if owner is not None:
             self._sizes[owner] -= 1
-        self._owners[place] = member
+        self._owners[topic_partition] = member
         self._sizes[member] += 1
 
     def _balance(self) -> None:
@@ -81,13 +82,13 @@ class UnevenGroup:
             return False
         held: dict[str, list[TopicPartition]] = {}
         for number in self._partitions[topic]:
-            place = TopicPartition(topic, number)
-            held.setdefault(self._owners[place], []).append(place)
+            topic_partition = TopicPartition(topic, number)
+            held.setdefault(self._owners[topic_partition], []).append(topic_partition)
         moved = False
         while (giver := loads.next_most(held)) is not None:
-            place, taker = held[giver].pop(), loads.next_least()
+            topic_partition, taker = held[giver].pop(), loads.next_least()
             if loads.is_balanced:
                 break
-            self._give(place, taker)
+            self._give(topic_partition, taker)
             moved = True
         return moved

@@ -55,7 +55,7 @@ class PendingTopic:
     partitions: tuple[int, ...]
     configs: dict[str, str | None] = field(default_factory=dict)
 
-    def names(self) -> list[TopicPartition]:
+    def topic_partitions(self) -> list[TopicPartition]:
         return [TopicPartition(self.topic, partition) for partition in self.partitions]
 
 

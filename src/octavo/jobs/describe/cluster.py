@@ -31,7 +31,7 @@ class DiskDescription:
     directory_id: str | None
     partitions: int
     size: int
-    leaving: int  # folders of deleted topics and of partitions that move
+    not_current: int  # folders of deleted topics, of partitions that move, and strays
     stopped_cleanly: bool
 
 
@@ -46,7 +46,7 @@ class DescribedCluster:
         self._log_dirs = open_log_dirs(places)
         self._only = TopicSelection.of(only) if only else None
         if self._only is not None:
-            self._only.check(self._log_dirs.names(), self._log_dirs.shown())
+            self._only.check(self._log_dirs.topic_partitions(), self._log_dirs.shown())
         self._findings = ScanFindings("skip")
         self._findings.notes.extend(self._log_dirs.notes)
         self._findings.damage_count = len(self._log_dirs.unreadable())

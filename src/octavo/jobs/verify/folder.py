@@ -30,7 +30,7 @@ from octavo.scanner.partition.tail import WriterPatience
 from octavo.scanner.places.files import PartitionFiles, from_entries, snapshot_path
 
 _SUFFIXES = tuple(f"{kind}{transient}" for kind in FileKind for transient in Transient)
-_LEAVING = {
+_WHY_NOT_CURRENT = {
     FolderState.DELETE: "the folder will be deleted soon",
     FolderState.STRAY: "the folder is unknown to its cluster",
 }
@@ -62,9 +62,9 @@ class FolderTask:
 
     def run(self) -> FolderResult:
         check = _FolderCheck(self.files, self.patience, self.unflushed_from)
-        leaving = _LEAVING.get(self.files.folder.state)
-        if leaving is not None:
-            check.findings.add(self.files.location, None, FindingKind.ON_ITS_WAY_OUT, leaving, Severity.INFO)
+        why = _WHY_NOT_CURRENT.get(self.files.folder.state)
+        if why is not None:
+            check.findings.add(self.files.location, None, FindingKind.ON_ITS_WAY_OUT, why, Severity.INFO)
         if self.is_read:
             check.run()
         return FolderResult(check.findings.all(), check.topic_id, check.last_epoch, tuple(self.files.snapshots))
@@ -117,8 +117,8 @@ class _FolderCheck:
 
     def _check_name(self, name: str) -> None:
         path, file, snapshot = self._files.location.child(name), SegmentFile.parse(name), KRaftSnapshot.parse(name)
-        is_leaving = file is not None and file.transient is Transient.DELETED
-        if is_leaving or (snapshot is not None and snapshot.deleted):
+        is_to_be_deleted = file is not None and file.transient is Transient.DELETED
+        if is_to_be_deleted or (snapshot is not None and snapshot.deleted):
             self.findings.add(path, None, FindingKind.ON_ITS_WAY_OUT, "the file will be deleted soon", Severity.INFO)
         elif file is not None and not file.transient:
             self._alone.append(name)
@@ -141,9 +141,9 @@ class _FolderCheck:
                 self.findings.add(path, None, FindingKind.NAME, "a folder, expected a segment's file of that name")
             elif name in listed.others:
                 base_offset = int(name.partition(".")[0])
-                is_leaving = SegmentFile(base_offset, FileKind.LOG, Transient.DELETED).name in listed.others
-                detail = f"the log file of its segment {'will be deleted soon' if is_leaving else 'is missing'}"
-                severity = Severity.INFO if is_leaving else Severity.PROBLEM
+                is_to_be_deleted = SegmentFile(base_offset, FileKind.LOG, Transient.DELETED).name in listed.others
+                detail = f"the log file of its segment {'will be deleted soon' if is_to_be_deleted else 'is missing'}"
+                severity = Severity.INFO if is_to_be_deleted else Severity.PROBLEM
                 self.findings.add(path, None, FindingKind.MISSING_FILE, detail, severity)
 
     def _check_small(self, name: str, check: Callable[[bytes, FindingCollector], object]) -> None:

@@ -103,7 +103,7 @@ def _plan(directory: Directory, patience: WriterPatience) -> DirectoryPlan:
             partitions.append(_partition(files, patience, marks))
         except ScanError:
             continue  # deleted since it was listed
-    return DirectoryPlan(directory.place, root, partitions, findings, not partitions and not directory.names)
+    return DirectoryPlan(directory.place, root, partitions, findings, not partitions and not directory.topic_partitions)
 
 
 class _Marks(NamedTuple):
@@ -118,11 +118,11 @@ class _Marks(NamedTuple):
 def _partition(files: PartitionFiles, patience: WriterPatience, marks: _Marks) -> PartitionPlan:
     """Plan a partition. One that is being deleted is read only if it was given as the place; its logs were never
     closed."""
-    is_leaving = files.folder.state is FolderState.DELETE
-    is_read, clean = marks.is_given or not is_leaving, marks.is_clean and not is_leaving
+    is_to_be_deleted = files.folder.state is FolderState.DELETE
+    is_read, clean = marks.is_given or not is_to_be_deleted, marks.is_clean and not is_to_be_deleted
     unflushed_from = None if clean else marks.recovery_point
     folder = FolderTask(files, patience, is_read, unflushed_from) if files.whole else None
-    if is_leaving and not marks.is_given:
+    if is_to_be_deleted and not marks.is_given:
         return PartitionPlan(files, marks.is_clean, folder, [])
     segments = retrying(files, effective_segments)
     listed = segments if files.whole else relisted(replace(files, whole=True)).segments

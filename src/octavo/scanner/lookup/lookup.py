@@ -20,7 +20,7 @@ from octavo.format.indexes.time_index import TimestampOffset
 from octavo.format.names import FileKind
 from octavo.format.record import SpecialTimestamp
 from octavo.kernels.layout import NO_TIMESTAMP, Column
-from octavo.scanner.damage.passed import PassedDamage, not_read
+from octavo.scanner.damage.passed_damage import PassedDamage, not_read
 from octavo.scanner.damage.salvage import walk_past
 from octavo.scanner.findings import Note
 from octavo.scanner.partition.index_files import is_sound, read_offset_index, read_time_index

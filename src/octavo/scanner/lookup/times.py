@@ -10,7 +10,7 @@ from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.sound import unreadable
 from octavo.kernels.layout import CONTROL, Column
-from octavo.scanner.damage.passed import PassedDamage, not_read
+from octavo.scanner.damage.passed_damage import PassedDamage, not_read
 from octavo.scanner.damage.salvage import walk_past
 from octavo.scanner.findings import Note
 from octavo.scanner.partition.index_files import hint_for, read_time_index

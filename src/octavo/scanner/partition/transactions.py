@@ -15,7 +15,7 @@ from octavo.format.indexes import txn_index
 from octavo.format.indexes.txn_index import AbortedTxn, TxnIndex
 from octavo.format.names import FileKind
 from octavo.format.small_files import producer_snapshot
-from octavo.scanner.damage.passed import PassedDamage
+from octavo.scanner.damage.passed_damage import PassedDamage
 from octavo.scanner.damage.salvage import walk_past
 from octavo.scanner.findings import Note
 from octavo.scanner.partition.index_files import hint_for

@@ -33,14 +33,14 @@ class Directory:
     not_current: list[PartitionFiles] = field(default_factory=list)  # -delete, -future and -stray folders
     files: dict[str, FileStat] = field(default_factory=dict)  # in the root
     single: bool = False  # the place is a partition's folder, or a segment file
-    names: set[TopicPartition] = field(default_factory=set)  # of all current partitions, wanted or not
+    topic_partitions: set[TopicPartition] = field(default_factory=set)  # all current ones, wanted or not
     unknown: list[str] = field(default_factory=list)  # folders in the root that do not belong to a partition
     notes: list[Note] = field(default_factory=list)
     unreadable: dict[TopicPartition, OSError] = field(default_factory=dict)  # current partitions; notes name them too
 
     @property
     def topics(self) -> set[str]:
-        return {topic_partition.topic for topic_partition in self.names}
+        return {topic_partition.topic for topic_partition in self.topic_partitions}
 
 
 def read_directory(location: Location, wanted: Wanted | None = None) -> Directory:
@@ -64,7 +64,7 @@ def read_directory(location: Location, wanted: Wanted | None = None) -> Director
     else:
         files = read_segments(directory.root, place, folder, [_segment_name(location)])
     directory.partitions[files.topic_partition] = files
-    directory.names.add(folder.topic_partition)
+    directory.topic_partitions.add(folder.topic_partition)
     return directory
 
 
@@ -83,7 +83,7 @@ def _log_directory(location: Location, entries: list[Entry], wanted: Wanted | No
             directory.files[entry.name] = FileStat(entry.size, entry.mtime_ms)
         elif folder is not None:
             if folder.state is FolderState.CURRENT:
-                directory.names.add(folder.topic_partition)
+                directory.topic_partitions.add(folder.topic_partition)
             if wanted is None or wanted(folder.topic_partition):
                 _add_partition(directory, location.child(entry.name), folder)
         elif entry.name != REMOTE_LOG_INDEX_CACHE:

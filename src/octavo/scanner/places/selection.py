@@ -52,26 +52,28 @@ class TopicSelection:
             topic_partition for topic_partition in listed if self.wants(topic_partition) or topic_partition in named
         ]
 
-    def notes_on(self, names: Collection[TopicPartition], chosen: Collection[TopicPartition], place: str) -> list[Note]:
+    def notes_on(
+        self, topic_partitions: Collection[TopicPartition], chosen: Collection[TopicPartition], place: str
+    ) -> list[Note]:
         """The note on a selection that leaves out everything there is, which may not be what was meant."""
-        if chosen or not names or isinstance(self.topics, frozenset):
+        if chosen or not topic_partitions or isinstance(self.topics, frozenset):
             return []
-        there = ", ".join(sorted({name for name, _ in names}))
+        there = ", ".join(sorted({name for name, _ in topic_partitions}))
         if self.topics is None:
             return [Note(place, f"only Kafka's internal topics are here; name one to read it: {there}")]
         return [Note(place, f"no topic matches {self.topics.pattern!r}; the topics are {there}")]
 
-    def check(self, names: Collection[TopicPartition], place: str) -> None:
-        """Refuse a name for which nothing was found; `names` are the partitions that exist."""
+    def check(self, topic_partitions: Collection[TopicPartition], place: str) -> None:
+        """Refuse a name for which nothing was found; `topic_partitions` are those that exist."""
         if not isinstance(self.topics, frozenset):
-            missing = sorted((self.partitions or frozenset()) - {partition for _, partition in names})
-            if missing and names:
+            missing = sorted((self.partitions or frozenset()) - {partition for _, partition in topic_partitions})
+            if missing and topic_partitions:
                 raise ScanError(f"{place}: no topic has a partition {missing[0]}")
             return
         for topic in sorted(self.topics):
-            there = {partition for name, partition in names if name == topic}
+            there = {partition for name, partition in topic_partitions if name == topic}
             if not there:
-                raise ScanError(f"{place}: {no_such_topic(topic, {name for name, _ in names})}")
+                raise ScanError(f"{place}: {no_such_topic(topic, {name for name, _ in topic_partitions})}")
             missing = sorted((self.partitions or frozenset()) - there)
             if missing:
                 raise ScanError(f"{place}: {no_such_partition(topic, missing[0], there)}")

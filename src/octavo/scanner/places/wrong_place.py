@@ -31,7 +31,7 @@ def check_log_dir(directory: Directory) -> None:
         return
     if any(files.segments or _has_partition_file(files.others) for files in directory.partitions.values()):
         return
-    others = directory.names.difference(directory.partitions)
+    others = directory.topic_partitions.difference(directory.partitions)
     if any(_has_partition_file(_names(directory.place.child(str(name)))) for name in others):
         return
     below = list(_log_dirs_below(directory.place))

@@ -36,9 +36,9 @@ class CleanerManager:
     `states` pauses partitions for callers that are about to change them.
     """
 
-    def __init__(self, logs: OpenLogs, environment: Environment, broker_config: BrokerConfig) -> None:
+    def __init__(self, open_logs: OpenLogs, environment: Environment, broker_config: BrokerConfig) -> None:
         self.states = CleanerStates()
-        self._logs = logs
+        self._open_logs = open_logs
         self._environment = environment
         self._is_stopping = False
         self._stopping = Signal()
@@ -83,7 +83,7 @@ class CleanerManager:
         while self.clean_filthiest() is not None:
             self.retain()
         self.retain()
-        self.states.keep_marks(self._logs.logs.keys())
+        self.states.keep_marks(self._open_logs.logs.keys())
 
     def clean_filthiest(self) -> Cleaned | None:
         """Clean the log with the largest dirty ratio; None if no log is due, or the cleaning failed or was aborted.
@@ -91,7 +91,7 @@ class CleanerManager:
         A log that has exceeded max.compaction.lag.ms is due, but gets no priority.
         """
         found: list[Candidate] = []
-        for root in self._logs.live_roots:
+        for root in self._open_logs.live_roots:
             with root.unless_offline():  # it logs an error if the directory goes offline
                 found += self._candidates(root)
         due = [candidate for candidate in found if candidate.cleanable.is_eligible(candidate.log.config)]
@@ -102,7 +102,7 @@ class CleanerManager:
 
     def retain(self) -> None:
         """Apply retention to the compacted logs, except those that are being cleaned, paused or uncleanable."""
-        for topic_partition, log in list(self._logs.logs.items()):
+        for topic_partition, log in list(self._open_logs.logs.items()):
             if "compact" not in log.config.cleanup_policy or not self.states.begin(topic_partition):
                 continue
             try:
@@ -118,8 +118,8 @@ class CleanerManager:
     def _candidates(self, root: LogRoot) -> Iterator[Candidate]:
         """The compacted logs of a directory; corrects a checkpoint that lies outside its log."""
         offsets, now_ms = root.checkpoints.cleaner_offsets(), self._environment.clock.time_ms()
-        with self._logs.lock:
-            logs = self._logs.of(root)
+        with self._open_logs.lock:
+            logs = self._open_logs.of(root)
         for topic_partition, log in logs.items():
             if "compact" not in log.config.cleanup_policy or topic_partition in self.states.uncleanable:
                 continue

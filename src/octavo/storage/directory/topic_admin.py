@@ -82,7 +82,7 @@ class TopicAdmin:
         with self._logs.usable():
             self._logs.make_missing()
             there = self._logs.known_partitions
-            missing = [topic_partition for topic_partition in new.names() if topic_partition not in there]
+            missing = [topic_partition for topic_partition in new.topic_partitions() if topic_partition not in there]
             self._changes.add(new.topic, missing, StoredTopic(new.topic_id, dict(new.configs), total))
 
     def grow(self, topic: str, partitions: Partitions) -> None:

@@ -212,6 +212,8 @@ def _parts(commits: Commits) -> list[PendingPart]:
 def _is_foreign(commits: Commits, topic: PendingTopic) -> bool:
     """Whether somebody else has created a topic of that name."""
     there = [
-        commits.logs[topic_partition].topic_id for topic_partition in topic.names() if topic_partition in commits.logs
+        commits.logs[topic_partition].topic_id
+        for topic_partition in topic.topic_partitions()
+        if topic_partition in commits.logs
     ]
     return any(topic_id not in (None, topic.topic_id) for topic_id in there)

@@ -44,7 +44,7 @@ class CommitLedger:
 
     def pending_partitions(self) -> list[TopicPartition]:
         """All partitions that the pending commit creates or appends to."""
-        made = [topic_partition for topic in self.pending_topics() for topic_partition in topic.names()]
+        made = [topic_partition for topic in self.pending_topics() for topic_partition in topic.topic_partitions()]
         return [*made, *(part.topic_partition for part in self.pending_parts())]
 
     @property

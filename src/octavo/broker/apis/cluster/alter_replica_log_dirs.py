@@ -40,15 +40,15 @@ def _answer(codes: dict[TopicPartition, int]) -> Row:
 def _move(context: Context, topic_partition: TopicPartition, path: str) -> int:
     if len(str(topic_partition) + _FUTURE) > _LONGEST_NAME:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
-    root = next((root for root in context.logs.roots if str(root.path.absolute()) == path), None)
+    root = next((root for root in context.log_dir.roots if str(root.path.absolute()) == path), None)
     if root is None:
         return ErrorCode.LOG_DIR_NOT_FOUND
     if root.failure is not None:
         return ErrorCode.KAFKA_STORAGE_ERROR
-    log = context.logs.logs.get(topic_partition)
+    log = context.log_dir.logs.get(topic_partition)
     if log is None:
         if topic_problem(topic_partition.topic) is None:
-            context.logs.prefer_directory(*topic_partition, root)
+            context.log_dir.prefer_directory(*topic_partition, root)
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if log.is_closed:
         return ErrorCode.KAFKA_STORAGE_ERROR

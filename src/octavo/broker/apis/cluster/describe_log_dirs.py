@@ -32,8 +32,8 @@ def handle(request: Request, context: Context) -> Answer:
         return {"errorCode": error.code}
 
     def make() -> Row:
-        logs = {one: log for one, log in context.logs.logs.items() if named is None or one in named}
-        return {"results": [_directory(root, logs) for root in context.logs.roots]}
+        logs = {one: log for one, log in context.log_dir.logs.items() if named is None or one in named}
+        return {"results": [_directory(root, logs) for root in context.log_dir.roots]}
 
     return Later(make)
 

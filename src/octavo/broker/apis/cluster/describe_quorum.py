@@ -38,12 +38,12 @@ def _unknown(topic: str, row: Row) -> Row:
 
 
 def _answer(request: Request, context: Context) -> Row:
-    now, (host, port) = context.logs.environment.clock.time_ms(), request.peer.endpoint
+    now, (host, port) = context.log_dir.environment.clock.time_ms(), request.peer.endpoint
     voter: Row = {"replicaId": context.node_id, "lastFetchTimestamp": now, "lastCaughtUpTimestamp": now}
     partition = {"leaderId": context.node_id, "leaderEpoch": _LEADER_EPOCH, "currentVoters": [voter]}
     answer: Row = {"topics": [{"topicName": CLUSTER_METADATA_TOPIC, "partitions": [partition]}]}
     if request.version >= _NODES_FROM_VERSION:
-        voter["replicaDirectoryId"] = context.logs.directory_id or ZERO_UUID
+        voter["replicaDirectoryId"] = context.log_dir.directory_id or ZERO_UUID
         listener = {"name": _LISTENER, "host": host, "port": port}
         answer["nodes"] = [{"nodeId": context.node_id, "listeners": [listener]}]
     return answer

@@ -56,7 +56,7 @@ def alterable(request: Request, context: Context, row: Row) -> Alterable:
 class AlterableTopic:
     def __init__(self, request: Request, context: Context, topic: str) -> None:
         context.topic(request.client, Operation.ALTER_CONFIGS, topic)
-        self._logs = context.logs
+        self._logs = context.log_dir
         self._topic = topic
 
     @property
@@ -106,7 +106,7 @@ class AlterableBroker:
 
     @property
     def own(self) -> Mapping[str, Given]:
-        return cluster_values(self._context) if self._of_cluster else self._context.logs.broker_sources.of_broker
+        return cluster_values(self._context) if self._of_cluster else self._context.log_dir.broker_sources.of_broker
 
     def elements(self, name: str, verb: str) -> list[str]:
         if name not in BROKER_CONFIGS and name not in SYNONYMS:
@@ -121,7 +121,7 @@ class AlterableBroker:
     def alter(self, changes: Changes, *, dry_run: bool) -> None:
         self._check({name: value for name, value in {**self.own, **changes}.items() if value is not None})
         try:
-            self._context.logs.alter_broker_configs(changes, of_cluster=self._of_cluster, dry_run=True)
+            self._context.log_dir.alter_broker_configs(changes, of_cluster=self._of_cluster, dry_run=True)
         except ConfigError as error:  # Kafka's code for an invalid config of a broker
             raise RequestError(ErrorCode.INVALID_REQUEST, str(error)) from None
         self._context.check_cluster(self._client, Operation.ALTER_CONFIGS)
@@ -132,7 +132,7 @@ class AlterableBroker:
             problem = f"Cluster-level {MIN_INSYNC_REPLICAS} cannot be removed while ELR is enabled."
             raise RequestError(ErrorCode.INVALID_CONFIG, problem)
         if not dry_run:
-            self._context.logs.alter_broker_configs(changes, of_cluster=self._of_cluster)
+            self._context.log_dir.alter_broker_configs(changes, of_cluster=self._of_cluster)
 
     def _check(self, names: Iterable[str]) -> None:
         _refuse(names, fixed, "Cannot update these configs dynamically")

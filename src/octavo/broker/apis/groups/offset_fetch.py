@@ -87,10 +87,10 @@ class _Group:
             raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         return name
 
-    def _offset(self, place: TopicPartition, topic_id: bytes, found: FetchedOffsets) -> Row:
-        if self._request.body["requireStable"] and place in found.unstable:
+    def _offset(self, topic_partition: TopicPartition, topic_id: bytes, found: FetchedOffsets) -> Row:
+        if self._request.body["requireStable"] and topic_partition in found.unstable:
             return {**_NOTHING, "errorCode": ErrorCode.UNSTABLE_OFFSET_COMMIT}
-        committed = found.committed.get(place)
+        committed = found.committed.get(topic_partition)
         if committed is None or not committed.is_of(topic_id):
             return _NOTHING
         return {

@@ -25,7 +25,7 @@ class NamedPartition(NamedTuple):
     """A partition of a request: its name, or the error code if it cannot be used."""
 
     row: Row
-    place: TopicPartition | None
+    topic_partition: TopicPartition | None
     error: int = 0
 
 
@@ -67,7 +67,9 @@ def _partition(topic: Topic, row: Row) -> NamedPartition:
 
 def usable(topics: Iterable[NamedTopic]) -> dict[TopicPartition, Row]:
     """The rows of the partitions that exist and that the client may read."""
-    return {one.place: one.row for topic in topics for one in topic.partitions if one.place is not None}
+    return {
+        one.topic_partition: one.row for topic in topics for one in topic.partitions if one.topic_partition is not None
+    }
 
 
 def answered(topics: Iterable[NamedTopic], key: str, errors: Mapping[TopicPartition, int]) -> list[Row]:
@@ -78,7 +80,7 @@ def answered(topics: Iterable[NamedTopic], key: str, errors: Mapping[TopicPartit
             "partitions": [
                 {
                     "partitionIndex": one.row["partitionIndex"],
-                    "errorCode": one.error if one.place is None else errors.get(one.place, 0),
+                    "errorCode": one.error if one.topic_partition is None else errors.get(one.topic_partition, 0),
                 }
                 for one in sorted(topic.partitions, key=_is_usable)
             ],
@@ -107,10 +109,12 @@ def committed(request: Request, context: Context, key: str, commit: Commit) -> R
     topics = named_topics(request, context, by_id=key == "topicId")
     wanted = usable(topics)
     offsets = {
-        place: OffsetAndMetadata(row["committedOffset"], row["committedMetadata"] or "", row["committedLeaderEpoch"])
-        for place, row in wanted.items()
+        topic_partition: OffsetAndMetadata(
+            row["committedOffset"], row["committedMetadata"] or "", row["committedLeaderEpoch"]
+        )
+        for topic_partition, row in wanted.items()
     }
-    ids = {place.topic: context.catalog.named(place.topic).topic_id for place in wanted}
+    ids = {topic_partition.topic: context.catalog.named(topic_partition.topic).topic_id for topic_partition in wanted}
     try:
         too_long = commit(offsets, ids) if wanted else ()
         errors = dict.fromkeys(too_long, ErrorCode.OFFSET_METADATA_TOO_LARGE)
@@ -120,4 +124,4 @@ def committed(request: Request, context: Context, key: str, commit: Commit) -> R
 
 
 def _is_usable(partition: NamedPartition) -> bool:
-    return partition.place is not None
+    return partition.topic_partition is not None

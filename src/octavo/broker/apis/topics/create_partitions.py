@@ -34,7 +34,7 @@ def _grow(request: Request, context: Context, row: Row, *, validate_only: bool) 
             raise PolicyViolationError("Excessively large number of partitions per request.")
         _check_assignments(row["assignments"], count - present, context.node_id)
         if not validate_only:
-            context.logs.create_partitions(name, count)
+            context.log_dir.create_partitions(name, count)
     except OctavoError as error:
         return {"name": name, **error_fields(error)}
     return {"name": name}

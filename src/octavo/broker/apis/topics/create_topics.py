@@ -52,9 +52,9 @@ def _create(request: Request, context: Context, row: Row, *, validate_only: bool
             raise RequestError(ErrorCode.INVALID_CONFIG, problem)
         partitions = _partitions(row, context)
         if validate_only:
-            topic_id = context.logs.check_topic(name, partitions, configs)
+            topic_id = context.log_dir.check_topic(name, partitions, configs)
         else:
-            topic_id = context.logs.create_topic(name, partitions, configs)
+            topic_id = context.log_dir.create_topic(name, partitions, configs)
     except OctavoError as error:
         return {"name": name, "configs": [], **error_fields(error)}
     created: Row = {"name": name, "errorMessage": None, "topicId": topic_id}

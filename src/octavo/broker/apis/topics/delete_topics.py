@@ -54,14 +54,14 @@ def _failures(context: Context, names: list[str]) -> dict[str, Row]:
     """Delete topics; returns an error for each one that could not be deleted."""
     try:
         if names:
-            context.logs.delete_topics(names)
+            context.log_dir.delete_topics(names)
     except UnknownTopicOrPartitionError as error:
         if len(names) == 1:
             return {names[0]: error_fields(error)}
         # Another request has just deleted one of the topics; that stopped this one before it deleted any.
         return {name: row for one in names for name, row in _failures(context, [one]).items()}
     except OctavoError as error:  # a disk has failed; topics without a partition on it are gone
-        return dict.fromkeys((name for name in names if name in context.logs.topics), error_fields(error))
+        return dict.fromkeys((name for name in names if name in context.log_dir.topics), error_fields(error))
     return {}
 
 

@@ -41,7 +41,7 @@ def handle(request: Request, context: Context) -> Answer:
                 continue
             # another client was faster, or the answer will say that the topic does not exist
             with suppress(OctavoError):
-                context.logs.create_topic(topic)
+                context.log_dir.create_topic(topic)
         return _answer(request, context)
 
     return Later(make)
