@@ -8,7 +8,7 @@ import pytest
 from octavo.errors import CorruptionError, InvalidRecordError
 from octavo.format.batches.batch import Origin, build_batch, frame_batch, read_header
 from octavo.format.batches.control import ControlType, EndTransactionMarker, build_marker_batch, decode_control
-from octavo.format.batches.marker_table import decode_markers
+from octavo.format.batches.marker_table import EMPTIED, control_types, decode_markers
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.record import Record
@@ -99,6 +99,18 @@ def test_damage_ends_the_table_before_its_batch(broken: bytes, problem: str) -> 
     assert isinstance(damage, InvalidRecordError) and problem in damage.problem
     start = sum(map(len, before))
     assert damage.position is not None and start <= damage.position <= start + len(broken)
+
+
+def test_types_of_any_control_batches() -> None:
+    kraft, unknown = control(b"\0\0\0\2", b"", Origin(is_control=True)), control(b"\0\0\xff\xfe", None)
+    both = build_batch([Record(9, 50, KEY, VALUE), Record(10, 60, b"\0\0\0\0", VALUE)], origin=BY_PRODUCER)
+    emptied = empty_batch(read_header(marker(5)))
+    log = walk(b"".join([kraft, both, emptied, unknown, marker(12, ControlType.ABORT)]))
+    expected = [ControlType.LEADER_CHANGE, ControlType.COMMIT, EMPTIED, ControlType.UNKNOWN, ControlType.ABORT]
+    assert control_types(log.data, log.table).tolist() == expected
+    broken = walk(marker(4) + control(b"\0\0\0", VALUE))
+    with pytest.raises(InvalidRecordError, match="key of 3 bytes"):
+        control_types(broken.data, broken.table)
 
 
 @pytest.mark.parametrize("archive", ["v431-clean", "v392", "v01103"])

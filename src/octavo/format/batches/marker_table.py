@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from octavo.format.batches.control import (
 )
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.row_columns import to_records
-from octavo.kernels.columns import BinaryColumn
+from octavo.kernels.columns import BinaryColumn, RecordColumns
 from octavo.kernels.layout import CONTROL, NO_PRODUCER_ID, Column
 from octavo.kernels.producers import MARKER, NONE
 
@@ -32,7 +33,8 @@ _KEY, _VALUE = (
     for fields in (KEY_FIELDS, MARKER_VALUE_FIELDS)
 )
 # Plain integers: while numpy inspects an enum member, it drops a KeyboardInterrupt.
-_ABORT, _COMMIT = int(ControlType.ABORT), int(ControlType.COMMIT)
+_ABORT, _COMMIT, _UNKNOWN = int(ControlType.ABORT), int(ControlType.COMMIT), int(ControlType.UNKNOWN)
+EMPTIED = _UNKNOWN - 1
 
 
 class MarkerTable(NamedTuple):
@@ -63,27 +65,52 @@ def _decode(data: Buffer, table: NDArray[np.void]) -> tuple[NDArray[np.void], Co
     markers = np.zeros(len(table), MARKER)
     markers["producer_id"], markers["offset"], markers["type"] = table["producer_id"], table["base_offset"], NONE
     is_sound = np.ones(len(table), bool)
-    readable, damage = len(table), None
-    # The records of all batches follow one another in the columns; Kafka reads only the first one of each.
-    rows = np.flatnonzero(table["count"])
-    bounds = np.concatenate([[0], np.cumsum(np.maximum(table["count"][rows], 0), dtype=np.int64)])
-    seen = done = 0
+    readable, damage, done = len(table), None, 0
     try:
-        for columns in Decoder(_COLUMNS).decode(data, table[rows]) if len(rows) else ():
-            end = int(np.searchsorted(bounds, seen + columns.rows))
-            filled, records = rows[done:end], bounds[done:end] - seen
+        for filled, columns, records in _first_records(data, table, _COLUMNS):
             keys, values = _heads(columns.key, records, _KEY), _heads(columns.value, records, _VALUE)
             markers["type"][filled], markers["coordinator_epoch"][filled] = keys["type"], values["coordinatorEpoch"]
             markers["timestamp"][filled] = columns.timestamp[records]
             is_marker = (keys["type"] == _ABORT) | (keys["type"] == _COMMIT)
             is_sound[filled] = (keys["version"] >= 0) & (values["version"] >= 0) & is_marker
-            seen, done = seen + columns.rows, end
+            done += len(filled)
     except CorruptionError as error:
-        readable, damage = int(rows[done]), error
+        readable, damage = int(np.flatnonzero(table["count"])[done]), error
     unsound = np.flatnonzero(~is_sound[:readable])
     if len(unsound):
         readable, damage = int(unsound[0]), _problem_of(data, table[unsound[0]])
     return markers[:readable], damage
+
+
+def control_types(data: Buffer, table: NDArray[np.void]) -> NDArray[np.int32]:
+    """The type in the first record of each control batch; `EMPTIED` if compaction has removed the record.
+
+    These may be KRaft's control batches too; values are not read. Raises CorruptionError for a damaged batch.
+    """
+    types = np.full(len(table), EMPTIED, np.int32)
+    for filled, columns, records in _first_records(data, table, Column.KEY):
+        keys = _heads(columns.key, records, _KEY)
+        unsound = filled[keys["version"] < 0]
+        if len(unsound):
+            raise _problem_of(data, table[unsound[0]])
+        types[filled] = np.maximum(keys["type"], _UNKNOWN)
+    return types
+
+
+def _first_records(
+    data: Buffer, table: NDArray[np.void], columns: Column
+) -> Iterator[tuple[NDArray[np.int64], RecordColumns, NDArray[np.int64]]]:
+    """Decode control batches: rows of the table, columns, and the row there of each batch's first record.
+
+    The records of all batches follow one another in the columns; Kafka reads only the first one of each.
+    """
+    rows = np.flatnonzero(table["count"])
+    bounds = np.concatenate([[0], np.cumsum(np.maximum(table["count"][rows], 0), dtype=np.int64)])
+    seen = done = 0
+    for decoded in Decoder(columns).decode(data, table[rows]) if len(rows) else ():
+        end = int(np.searchsorted(bounds, seen + decoded.rows))
+        yield rows[done:end], decoded, bounds[done:end] - seen
+        seen, done = seen + decoded.rows, end
 
 
 def _heads(column: BinaryColumn | None, rows: NDArray[np.int64], fields: np.dtype[np.void]) -> NDArray[np.void]:

@@ -12,20 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.format.batches.batch_summary import last_offsets
-from octavo.format.batches.control import ControlType, control_type_id
-from octavo.format.batches.decoder import Decoder
+from octavo.format.batches.control import ControlType
+from octavo.format.batches.marker_table import EMPTIED, control_types
 from octavo.format.indexes import txn_index
 from octavo.format.indexes.txn_index import AbortedTxn
-from octavo.kernels.layout import CONTROL, TRANSACTIONAL, Column
+from octavo.kernels.layout import CONTROL, TRANSACTIONAL
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 # One row per batch that concerns transactions. `row` is the batch's row in its chunk; `type` is that of the control
-# record, or one of the two values below.
+# record, or `EMPTIED`, or `_DATA`.
 EVENT = np.dtype([("last_offset", "<i8"), ("producer_id", "<i8"), ("row", "<i4"), ("type", "<i4")])
-_DATA = -3
-_EMPTY = -2  # a control batch whose record compaction has removed
+_DATA = EMPTIED - 1
 
 
 @dataclass(slots=True)
@@ -100,7 +99,7 @@ def transaction_events(data: Buffer, table: NDArray[np.void]) -> NDArray[np.void
         events["producer_id"], events["row"], events["type"] = found["producer_id"], rows, _DATA
         is_control = found["attributes"] & CONTROL != 0
         if is_control.any():
-            events["type"][is_control] = _control_types(data, found[is_control])
+            events["type"][is_control] = control_types(data, found[is_control])
     return events
 
 
@@ -110,22 +109,5 @@ def discardable(transactions: CleanedTransactions, events: NDArray[np.void]) -> 
         if type_id == _DATA:
             yield row, transactions.on_batch(producer_id, last_offset)
         else:
-            control_type = None if type_id == _EMPTY else ControlType(type_id)
+            control_type = None if type_id == EMPTIED else ControlType(type_id)
             yield row, transactions.on_control(producer_id, last_offset, control_type)
-
-
-def _control_types(data: Buffer, table: NDArray[np.void]) -> list[int]:
-    """The type of the first record of each control batch."""
-    types = [_EMPTY] * len(table)
-    filled = np.flatnonzero(table["count"])
-    # The columns hold the records of all batches, one after the other.
-    firsts = np.concatenate([[0], np.cumsum(np.maximum(table["count"][filled], 0), dtype=np.int64)])
-    seen = 0
-    for columns in Decoder(Column.KEY).decode(data, table[filled]) if len(filled) else ():
-        assert columns.key is not None
-        start, end = np.searchsorted(firsts, [seen, seen + columns.rows])
-        for slot, record in zip(filled[start:end].tolist(), (firsts[start:end] - seen).tolist(), strict=True):
-            key = columns.key.data[columns.key.offsets[record] : columns.key.offsets[record + 1]]
-            types[slot] = ControlType(control_type_id(key.tobytes()))
-        seen += columns.rows
-    return types

@@ -73,7 +73,7 @@ class ProducerTable:
         self._arrays = ProducerArrays()
 
     def replay(self, data: Buffer, table: NDArray[np.void], *, known: ProducerTable | None = None) -> ReplayedRows:
-        """Apply batches of the log in order, up to the first damaged control record.
+        """Apply batches of the log in order, up to the first damaged control record, where recovery cuts the log.
 
         With `known`, producers start from their entries there, which do not change; the changed entries go into this
         table.
