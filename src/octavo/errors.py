@@ -9,8 +9,12 @@ from typing import ClassVar, NamedTuple
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, or nothing if none is near."""
-    near = _nearest(name, known)
-    return f" (did you mean {near[0]}?)" if near else ""
+    return suggestion(_nearest(name, known)[:1])
+
+
+def suggestion(names: Sequence[str]) -> str:
+    """The end of a message about an unknown name: the names that may be meant, or nothing if there are none."""
+    return f" (did you mean {' or '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}?)" if names else ""
 
 
 def no_such_topic(topic: str, known: Iterable[str]) -> str:
@@ -23,7 +27,7 @@ def no_such_topic(topic: str, known: Iterable[str]) -> str:
     near = _nearest(topic, there)
     if near:
         several = [name for name in there if name.startswith(topic)] if near[0].startswith(topic) else near[:1]
-        return f"{sentence} (did you mean {' or '.join(filter(None, [', '.join(several[:-1]), several[-1]]))}?)"
+        return f"{sentence}{suggestion(several)}"
     if not there:
         return sentence
     return f"{sentence}; {'the topics are' if len(there) > 1 else 'the only topic is'} {first_of(there)}"

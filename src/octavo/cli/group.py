@@ -12,7 +12,7 @@ from octavo import __version__
 from octavo.cli.command_table import COMMANDS
 from octavo.cli.options import debug_option
 from octavo.cli.settings import COMPLETION_VARIABLE, Settings, UsageError
-from octavo.errors import OctavoError, did_you_mean
+from octavo.errors import OctavoError, did_you_mean, suggestion
 
 
 class LazyGroup(click.Group):
@@ -110,7 +110,7 @@ def _problem(error: click.UsageError) -> str:
             return f"{error.message.rstrip('.')}; try `octavo {HINTS[command]}`"
         return error.message.rstrip(".") + did_you_mean(command, COMMANDS)
     if near := getattr(error, "possibilities", None) or _long_form(error):
-        return f"{error.message.rstrip('.')} (did you mean {near[0]}?)"
+        return error.message.rstrip(".") + suggestion(near[:1])
     sentence = " ".join(error.format_message().split()).rstrip(".")  # click lists choices on lines of their own
     return sentence.replace("is not a valid integer range", "is not a whole number")
 

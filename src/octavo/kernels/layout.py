@@ -169,6 +169,9 @@ class Flaw(IntFlag):
     UNCHECKED = 8  # the walk did not compute the CRC
 
 
+BROKEN = int(Flaw.CRC_MISMATCH | Flaw.TOO_SHORT)  # the log cannot be followed past such a batch
+
+
 class Stop(IntEnum):
     """Why a walk ended."""
 

@@ -7,7 +7,7 @@ from octavo.format.batches.batch_row import BatchRow
 from octavo.format.compression import Codec
 from octavo.format.sequence import last_sequence
 from octavo.kernels import layout
-from octavo.kernels.layout import Flaw
+from octavo.kernels.layout import BROKEN
 
 _CODEC_NAMES = {int(codec): codec.name.lower() for codec in Codec}
 _BOOLEANS = ("false", "true")
@@ -44,7 +44,7 @@ def batch_end(batch: BatchRow, position: int) -> str:
     if codec is None:
         found = f"codec {batch.codec_id}"
         raise InvalidRecordError(f"a batch compressed with {found}, expected 0 to 4", position=position)
-    is_valid = not batch.flaws & (Flaw.CRC_MISMATCH | Flaw.TOO_SHORT)
+    is_valid = not batch.flaws & BROKEN
     return (
         f" position: {position} {timestamp_type(batch)}: {batch.max_timestamp} size: {batch.size} magic: {batch.magic} "
         f"compresscodec: {codec} crc: {batch.crc} isvalid: {_BOOLEANS[is_valid]}\n"

@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError, CorruptRecordError
-from octavo.format.batches.batch_summary import BatchSummary, last_offsets, summarize
+from octavo.format.batches.batch_summary import BatchSummary, last_offset, last_offsets, summarize
 from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.walker import STOP_TEXTS
 from octavo.kernels.integers import INT32_MAX
-from octavo.kernels.layout import Flaw
+from octavo.kernels.layout import BROKEN, Flaw
 
-BROKEN = int(Flaw.CRC_MISMATCH | Flaw.TOO_SHORT)
 _UNREADABLE = BROKEN | int(Flaw.UNKNOWN_MAGIC)
 _V2 = 2
 
@@ -54,7 +53,7 @@ def flaw_of(batch: np.void) -> CorruptRecordError:
     if flaws & Flaw.TOO_SHORT:
         return CorruptRecordError(f"a batch of {batch['size']} bytes at offset {offset}, too short for its header")
     if flaws & Flaw.CRC_MISMATCH:
-        last, count = offset + int(batch["last_offset_delta"]), int(batch["count"])
+        last, count = last_offset(batch), int(batch["count"])
         records = "1 record" if count == 1 else f"{count} records"
         header = f" (up to {last}, {records})" if count > 0 else ""  # a wrapper's count is not known
         return CorruptRecordError(

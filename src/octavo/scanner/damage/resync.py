@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.batches import zeros
+from octavo.format.batches.zeros import zeros_end
 from octavo.kernels.layout import LOG_OVERHEAD, MAGIC_POSITION, MIN_MESSAGE_SIZE, SIZE_POSITION
 from octavo.scanner.places.location import ReadableFile, read_fully
 from octavo.scanner.places.segment_log import first_offset_at
@@ -32,7 +32,7 @@ def next_sound_position(
     budget = 4 * (before - start) + _WINDOW_BYTES
     buffer = memoryview(bytearray(max(min(_WINDOW_BYTES, before - start), 0) + _HEADER_BYTES))
     while start < before and budget > 0:
-        start = max(start, zeros_end(log, start, before) - _ZERO_BYTES)
+        start = max(start, zeros_end(partial(read_fully, log), start, before, log.skip_hole) - _ZERO_BYTES)
         filled = read_fully(log, buffer[: min(len(buffer), end - start)], start)
         for candidate in _candidates(np.frombuffer(buffer[:filled], np.uint8), end - start, next_offset):
             position = start + int(candidate)
@@ -47,14 +47,9 @@ def next_sound_position(
     return None
 
 
-def zeros_end(file: ReadableFile, position: int, end: int) -> int:
-    """The position of the first non-zero byte from here on, or `end`. Holes are skipped without reading."""
-    return zeros.zeros_end(partial(read_fully, file), position, end, file.skip_hole)
-
-
 def are_zeros(file: ReadableFile, position: int, end: int) -> bool:
     """Whether all bytes between two positions are zeros."""
-    return zeros_end(file, position, end) >= end
+    return zeros_end(partial(read_fully, file), position, end, file.skip_hole) >= end
 
 
 def _candidates(data: NDArray[np.uint8], left: int, next_offset: int) -> NDArray[np.int64]:

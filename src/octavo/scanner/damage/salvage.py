@@ -9,8 +9,8 @@ import numpy as np
 
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.chunk_walk import Chunk
-from octavo.format.batches.sound import BROKEN, broken
-from octavo.kernels.layout import Stop
+from octavo.format.batches.sound import broken
+from octavo.kernels.layout import BROKEN, Stop
 from octavo.scanner.damage.resync import next_sound_position
 from octavo.scanner.places.location import ReadableFile
 from octavo.scanner.places.segment_log import walk_file

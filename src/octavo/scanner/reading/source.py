@@ -8,10 +8,10 @@ from dataclasses import replace
 from octavo.errors import CorruptRecordError, ScanError
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.chunk_walk import Chunk
-from octavo.format.batches.sound import BROKEN, broken
+from octavo.format.batches.sound import broken
 from octavo.format.batches.walker import STOP_TEXTS
 from octavo.format.names import PartitionFolder
-from octavo.kernels.layout import Stop
+from octavo.kernels.layout import BROKEN, Stop
 from octavo.scanner.damage.resync import next_sound_position
 from octavo.scanner.damage.salvage import walk_into
 from octavo.scanner.findings import ScanFindings

@@ -22,13 +22,12 @@ from octavo.format.batches.batch_summary import BatchSummary, summarize
 from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.kernels import layout
-from octavo.kernels.layout import Flaw
+from octavo.kernels.layout import BROKEN, Flaw
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
 
 _UNKNOWN_MAGIC = int(Flaw.UNKNOWN_MAGIC)
 _TOO_SHORT = int(Flaw.TOO_SHORT)
-_DAMAGED = int(Flaw.TOO_SHORT | Flaw.CRC_MISMATCH)
-_REFUSED = _UNKNOWN_MAGIC | _DAMAGED
+_REFUSED = _UNKNOWN_MAGIC | BROKEN
 _LARGEST_CODEC = int(max(Codec))
 
 
@@ -130,7 +129,7 @@ def _check_soundness(batch: BatchRow) -> None:
     if batch.flaws & _TOO_SHORT:
         expected = f"expected at least the {layout.BATCH_OVERHEAD} of its header"
         raise CorruptBatchError(f"{batch} has {batch.size} bytes, {expected}")
-    if batch.flaws & _DAMAGED:
+    if batch.flaws & BROKEN:
         raise CorruptBatchError(f"{batch} does not match its stored CRC, {batch.crc}")
     if batch.codec_id > _LARGEST_CODEC:
         raise UnforeseenBatchError(f"{batch} has codec {batch.codec_id}, expected 0 to {_LARGEST_CODEC}")
