@@ -9,6 +9,7 @@ SOAK_FLIPS ?= 10500
 SOAK_SECONDS ?= 600
 SOAK_KILLS ?= 100
 SOAK_PLAYS ?= 300
+SOAK_REQUESTS ?= 200
 SOAK_ATTACK ?= --kills 1000 --power-losses 200 --ext4-losses 200 --full-disks 200 --tmpfs-disks 200 --hostile 10000 \
 	--interrupts 2000 --forks 50 --concurrency-seconds 3600
 ATTACK_ARGS ?=
@@ -112,11 +113,12 @@ fuzz: setup ## feed mutated inputs to every decoder (FUZZ_INPUTS=1000000)
 attack: setup ## kill, cut the power, fill disks, feed hostile files, interrupt, fork, all at once; print the scoreboard (ATTACK_ARGS=…)
 	$(BIN)/python -m tests.attack --jobs $(TEST_JOBS) $(ATTACK_ARGS)
 
-soak: setup ## attack, flip bytes, kill writers, read a busy broker's disk, fuzz for hours (SOAK_ATTACK= SOAK_FLIPS= SOAK_KILLS= SOAK_PLAYS= SOAK_SECONDS= SOAK_FRAMES= SOAK_INPUTS=)
+soak: setup ## attack, flip bytes, kill writers, read a busy broker's disk, fuzz for hours (SOAK_ATTACK= SOAK_FLIPS= SOAK_KILLS= SOAK_PLAYS= SOAK_REQUESTS= SOAK_SECONDS= SOAK_FRAMES= SOAK_INPUTS=)
 	$(BIN)/python -m tests.attack --jobs $(TEST_JOBS) --seed $$(date +%s) $(SOAK_ATTACK)
 	OCTAVO_FLIPS=$(SOAK_FLIPS) $(PYTEST) tests/corruption
 	OCTAVO_KILLS=$(SOAK_KILLS) $(PYTEST) tests/crash/test_kills.py tests/broker/test_kills.py tests/broker/test_transactional_kills.py tests/broker/test_chain_kills.py
 	OCTAVO_RANDOM=1 OCTAVO_PLAYS=$(SOAK_PLAYS) $(PYTEST) tests/broker/test_plays_with_kafka.py
+	OCTAVO_RANDOM_REQUESTS=$(SOAK_REQUESTS) OCTAVO_RANDOM_SEED=$$(date +%s) $(PYTEST) tests/broker/test_random_answers_with_kafka.py
 	OCTAVO_MUTATED_FRAMES=$(SOAK_FRAMES) OCTAVO_MUTATED_SEED=$$(date +%s) OCTAVO_CROWD=900 $(PYTEST) tests/broker/test_mutated_frames.py tests/broker/test_crowds.py
 	OCTAVO_LIVE_SECONDS=$(SOAK_SECONDS) $(PYTEST) tests/interop/test_live_directory.py tests/spark/test_live_stream.py
 	OCTAVO_SPARK_ARCHIVES=all $(PYTEST) tests/spark/test_source.py

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -43,8 +44,9 @@ class AclTwin(Twin):
 
     @classmethod
     @contextmanager
-    def secured(cls, folder: Path) -> Iterator[Self]:
+    def secured(cls, folder: Path, more_configs: Mapping[str, str] | None = None) -> Iterator[Self]:
         """Both brokers with the same users, topics and one record."""
+        security = {**SECURITY, **(more_configs or {})}
         plain, sasl, controller = free_ports(3)
         addresses = {
             "listeners": f"PLAINTEXT://localhost:{plain},SASL_PLAINTEXT://localhost:{sasl},"
@@ -53,12 +55,13 @@ class AclTwin(Twin):
             "inter.broker.listener.name": "PLAINTEXT",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT",
         }
-        real = KafkaBroker(folder / "kafka", {**SECURITY, **addresses})
+        real = KafkaBroker(folder / "kafka", {**security, **addresses})
         real.start()
         try:
-            configs = {**known(PROPERTIES), **SECURITY}
+            configs = {**known(PROPERTIES), **security}
             with Broker(folder / "ours", listen="SASL_PLAINTEXT://127.0.0.1:0", configs=configs) as ours:
                 both = cls(("localhost", sasl), ours.address)
+                both.logs = ours.logs
                 both.user = "admin"
                 both.create_topics(TOPICS)
                 both.ask(apis.PRODUCE, 9, produced("t", 0, batch("x")))

@@ -52,13 +52,21 @@ NUMBERS = (0, 0, 0, 1, 1, 2, -1)
 
 class Plausible:
     """Makes requests; `topic_ids` are ids that the broker has given to topics. `wildness` is the share of values that
-    may be anything their type can hold."""
+    may be anything their type can hold. `pools` has the values of some fields, by `field` or `parent.field`."""
 
-    def __init__(self, random: Random, topic_ids: Sequence[bytes], *, wildness: float = 0.0) -> None:
+    def __init__(
+        self,
+        random: Random,
+        topic_ids: Sequence[bytes],
+        *,
+        wildness: float = 0.0,
+        pools: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
         self._random = random
         self._wildness = wildness
         self._ids = [bytes(16), bytes(range(16)), *topic_ids]
         self._batches = [batch("x"), batch("y" * 200), batch("x") + batch("z")]
+        self._pools = pools or {}
 
     def any_frame(self) -> bytes:
         api = self._random.choice(list(APIS.values()))
@@ -69,30 +77,35 @@ class Plausible:
         return [self.frame(api, version) for api in APIS.values() for version in api.versions]
 
     def frame(self, api: Api, version: int) -> bytes:
-        body = encode(api.request, version, self._row(api.request.fields, version))
+        body = encode(api.request, version, self.body(api, version))
         return request_frame(api, version, body, correlation_id=self._random.randrange(1 << 31), client_id=CLIENT_ID)
 
-    def _row(self, fields: Sequence[Field], version: int) -> Row:
-        return {part.name: self._value(part, version) for part in fields if version in part.versions}
+    def body(self, api: Api, version: int) -> Row:
+        return self._row(api.request.fields, version, "")
 
-    def _value(self, part: Field, version: int) -> Any:
+    def _row(self, fields: Sequence[Field], version: int, parent: str) -> Row:
+        return {part.name: self._value(part, version, parent) for part in fields if version in part.versions}
+
+    def _value(self, part: Field, version: int, parent: str) -> Any:
         choice = self._random.random()
         if version in part.tagged and choice < 0.5:
             return part.default()
         if version in part.nullable and choice < 0.2:
             return None
         if isinstance(part.type, Array):
-            return [
-                self._plain(part.name, part.type.element, version) for _ in range(self._random.choice((0, 1, 1, 2)))
-            ]
-        return self._plain(part.name, part.type, version)
+            count = self._random.choice((0, 1, 1, 2))
+            return [self._plain(part.name, part.type.element, version, parent) for _ in range(count)]
+        return self._plain(part.name, part.type, version, parent)
 
-    def _plain(self, name: str, kind: Type, version: int) -> Any:
+    def _plain(self, name: str, kind: Type, version: int, parent: str) -> Any:
         choose = self._random.choice
         if isinstance(kind, Struct):
-            return self._row(kind.fields, version)
+            return self._row(kind.fields, version, name)
         if self._random.random() < self._wildness:
             return plain_value(self._random, kind, version, unknown_tags=False)
+        pool = self._pools.get(f"{parent}.{name}") or self._pools.get(name)
+        if pool is not None:
+            return choose(pool)
         if kind is BOOL:
             return choose((False, True))
         if kind is FLOAT64:

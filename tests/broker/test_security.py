@@ -256,10 +256,7 @@ def test_before_a_login_only_the_login_is_answered(secured: Broker, caplog: pyte
         client.ask(SASL_HANDSHAKE, 1, {"mechanism": "PLAIN"})
         assert client.ask(METADATA, 12, ASKED) is None
     with RawClient(address) as client:
-        answer = client.ask(SASL_AUTHENTICATE, 2, {"authBytes": b"\0admin\0admin-secret"})
-        assert answer is not None
-        assert answer["errorCode"] == ErrorCode.ILLEGAL_SASL_STATE
-        assert client.receive() is None
+        assert client.ask(SASL_AUTHENTICATE, 2, {"authBytes": b"\0admin\0admin-secret"}) is None
     with caplog.at_level(logging.DEBUG, "octavo.broker"), RawClient(address) as client:  # a frame that no login needs
         client.socket.sendall((1 << 20).to_bytes(4) + bytes(1000))
         assert client.receive() is None

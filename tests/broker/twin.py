@@ -65,7 +65,7 @@ class Twin:
     def __init__(self, real: tuple[str, int], ours: tuple[str, int]) -> None:
         self._addresses = real, ours
         self.user: str | None = None  # if set, this user logs in on every connection
-        self._ids: list[dict[str, bytes | str]] = [{}, {}]
+        self._ids: list[dict[str, Any]] = [{}, {}]
         self._answers: list[Row | None] = []
 
     @classmethod
@@ -178,7 +178,7 @@ class Twin:
             log_in(client, self.user)
         return client
 
-    def _with_ids(self, value: Any, ids: dict[str, bytes | str]) -> Any:
+    def _with_ids(self, value: Any, ids: dict[str, Any]) -> Any:
         if isinstance(value, dict):
             return {name: self._with_ids(part, ids) for name, part in value.items()}
         if isinstance(value, list):
@@ -187,11 +187,11 @@ class Twin:
             return ids[value.removeprefix("id of ")]
         return value
 
-    def _shown_part(self, name: str, part: Any, ids: dict[str, bytes | str]) -> Any:
+    def _shown_part(self, name: str, part: Any, ids: dict[str, Any]) -> Any:
         shown = self._shown(part, ids)
         return sorted(shown, key=repr) if name in self.unordered and shown else shown
 
-    def _shown(self, value: Any, ids: dict[str, bytes | str]) -> Any:
+    def _shown(self, value: Any, ids: dict[str, Any]) -> Any:
         if isinstance(value, dict):
             return {name: self._shown_part(name, part, ids) for name, part in value.items() if name not in self.masked}
         if isinstance(value, list):

@@ -141,8 +141,9 @@ OUTCOMES = [
 @pytest.mark.parametrize(("expression", "outcome"), OUTCOMES)
 def test_patterns(expression: str, outcome: str) -> None:
     if outcome == INVALID:
-        with pytest.raises(BadPatternError):
-            matching(NAMES, expression)
+        for names in (NAMES, []):
+            with pytest.raises(BadPatternError):
+                matching(names, expression)
     else:
         assert matching(NAMES, expression) == [
             name for name, is_match in zip(NAMES, outcome, strict=True) if is_match == "1"

@@ -92,6 +92,7 @@ def test_end_of_an_epoch(tmp_path: Path, epoch: int, expected: EpochEnd) -> None
 def test_end_of_an_unknown_epoch(tmp_path: Path) -> None:
     assert epochs(tmp_path).end_offset_for(0, 30) is None
     assert epochs(tmp_path, (2, 10)).end_offset_for(3, 30) is None
+    assert epochs(tmp_path, (2, 10)).end_offset_for(-1, 30) is None  # OffsetForLeaderEpoch's "undefined"
     assert epochs(tmp_path).epoch_for_offset(9) is None
     assert epochs(tmp_path).epoch_for_offset(10) == 2
 

@@ -19,6 +19,8 @@ from octavo.config import BrokerConfig
 from octavo.coordinator.groups.coordinator import GroupCoordinator
 from octavo.coordinator.transactions.coordinator import TransactionCoordinator
 from octavo.coordinator.transactions.producer_ids import ProducerIds
+from octavo.errors import UnknownTopicOrPartitionError
+from octavo.format.names import topic_problem
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.storage.partition_log import PartitionLog
 
@@ -57,6 +59,16 @@ class Context:
         if self.is_read_only:
             self.check_writable(operation)
         return self.catalog.named(name)
+
+    def named_topic(self, client: Client, operation: Operation, name: str) -> Topic:
+        """The same, but a name that no topic can have is a different error."""
+        try:
+            return self.topic(client, operation, name)
+        except UnknownTopicOrPartitionError:
+            problem = topic_problem(name)
+            if problem is None:
+                raise
+            raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}") from None
 
     def topic_with_id(self, client: Client, operation: Operation, topic_id: bytes) -> Topic:
         return self.topic(client, operation, self.catalog.with_id(topic_id).name)

@@ -22,11 +22,11 @@ def matching(names: Sequence[str], pattern: str) -> list[str]:
     import pyarrow as pa  # Arrow has RE2; a broker that gets no pattern need not load it
     import pyarrow.compute as pc
 
-    encoded = [name.encode() for name in names]
+    encoded = [b"", *(name.encode() for name in names)]  # Arrow looks at a pattern only if there is something to match
     offsets = array("i", accumulate(map(len, encoded), initial=0))
     # Made of buffers, because `pa.array` would load pandas, if that is installed: 40 MB for nothing.
     column = pa.Array.from_buffers(
-        pa.string(), len(names), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+        pa.string(), len(encoded), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
     )
 
     def matches(whole: str) -> list[bool]:
@@ -40,4 +40,4 @@ def matching(names: Sequence[str], pattern: str) -> list[str]:
         found = matches(rf"\A(?:{pattern})\z")
     except BadPatternError:  # what follows an open \Q is literal
         found = matches(rf"\A(?:{pattern}\E)\z")
-    return [name for name, is_match in zip(names, found, strict=True) if is_match]
+    return [name for name, is_match in zip(names, found[1:], strict=True) if is_match]

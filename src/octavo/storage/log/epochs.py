@@ -17,6 +17,8 @@ from octavo.format.small_files.leader_epochs import EpochEntry
 from octavo.storage.files.small_file import read_file, replace_file
 from octavo.system.filesystem import FileSystem
 
+_UNDEFINED = -1  # a client that does not know its epoch
+
 
 class EpochEnd(NamedTuple):
     """The answer to OffsetForLeaderEpoch: the largest epoch not above the requested one, and where it ended."""
@@ -102,7 +104,7 @@ class LeaderEpochs:
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEnd | None:
         """Where an epoch ended; None if unknown."""
         entries = self._entries
-        if not entries or epoch > entries[-1].epoch:
+        if not entries or epoch == _UNDEFINED or epoch > entries[-1].epoch:
             return None
         if epoch == entries[-1].epoch:
             return EpochEnd(epoch, log_end_offset)

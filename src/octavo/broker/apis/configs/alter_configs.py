@@ -7,7 +7,7 @@ such as num.io.threads, are kept and shown as secrets, and have no effect.
 from __future__ import annotations
 
 from octavo.broker.apis.configs.alterable import Alterable, Changes
-from octavo.broker.apis.configs.changed_configs import change, check_value
+from octavo.broker.apis.configs.changed_configs import change
 from octavo.broker.context import Context
 from octavo.broker.request import Answer, Request
 from octavo.format.messages.schema import Row
@@ -18,4 +18,4 @@ def handle(request: Request, context: Context) -> Answer:
 
 
 def _changes(resource: Alterable, configs: list[Row]) -> Changes:
-    return {**dict.fromkeys(resource.own), **{config["name"]: check_value(config) for config in configs}}
+    return {**dict.fromkeys(resource.own), **{config["name"]: config["value"] for config in configs}}

@@ -13,7 +13,7 @@ from octavo.broker.security.acls import Operation
 from octavo.config.dynamic import MIN_INSYNC_REPLICAS, fixed, needs_broker, needs_listener, of_listener
 from octavo.config.kinds import LIST, Given, as_text
 from octavo.config.table import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, find
-from octavo.errors import ConfigError
+from octavo.errors import ConfigError, UnknownTopicOrPartitionError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
@@ -39,6 +39,8 @@ def alterable(request: Request, context: Context, row: Row) -> Alterable:
     """The resource that a row of a request names."""
     kind, name = row["resourceType"], row["resourceName"]
     if kind == ConfigResource.TOPIC:
+        if not name:
+            raise RequestError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         return AlterableTopic(request, context, name)
     if kind == ConfigResource.GROUP:
         return AlterableGroup(request, context, name)
@@ -55,8 +57,12 @@ def alterable(request: Request, context: Context, row: Row) -> Alterable:
 
 class AlterableTopic:
     def __init__(self, request: Request, context: Context, topic: str) -> None:
-        context.topic(request.client, Operation.ALTER_CONFIGS, topic)
         self._logs = context.log_dir
+        self._missing: UnknownTopicOrPartitionError | None = None
+        try:
+            context.named_topic(request.client, Operation.ALTER_CONFIGS, topic)
+        except UnknownTopicOrPartitionError as error:
+            self._missing = error
         self._topic = topic
 
     @property
@@ -70,9 +76,12 @@ class AlterableTopic:
         return list(getattr(self._logs.config(self._topic), key.attribute))
 
     def alter(self, changes: Changes, *, dry_run: bool) -> None:
-        if dry_run:
-            self._logs.check_configs(self._topic, changes)
-        else:
+        # As in Kafka, a config that no topic has can be reset.
+        changes = {name: value for name, value in changes.items() if value is not None or name in TOPIC_CONFIGS}
+        self._logs.check_configs(self._topic, changes)
+        if self._missing is not None:  # Kafka looks at the values first
+            raise self._missing
+        if not dry_run:
             self._logs.alter_configs(self._topic, changes)
 
 

@@ -14,6 +14,7 @@ from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
+SET, DELETE, APPEND, SUBTRACT = range(4)
 _one_at_a_time = threading.Lock()
 
 
@@ -27,7 +28,7 @@ def change(request: Request, context: Context, changes: Callable[[Alterable, lis
         try:
             if times[row["resourceType"], row["resourceName"]] > 1:
                 raise RequestError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-            _check_names(row["configs"])
+            _check_rows(row["configs"])
             with _one_at_a_time:  # the change of a list depends on its current value
                 resource = alterable(request, context, row)
                 resource.alter(changes(resource, row["configs"]), dry_run=request.body["validateOnly"])
@@ -38,14 +39,12 @@ def change(request: Request, context: Context, changes: Callable[[Alterable, lis
     return Later(lambda: {"responses": [answer(row) for row in rows]})
 
 
-def _check_names(configs: list[Row]) -> None:
+def _check_rows(configs: list[Row]) -> None:
+    nulls = [
+        config["name"] for config in configs if config["value"] is None and config.get("configOperation") != DELETE
+    ]
+    if nulls:
+        raise RequestError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(nulls)}")
     twice = [name for name, count in Counter(config["name"] for config in configs).items() if count > 1]
     if twice:
         raise RequestError(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys: {','.join(twice)}")
-
-
-def check_value(config: Row) -> str:
-    """A config's new value; raises RequestError if it is null."""
-    if config["value"] is None:
-        raise RequestError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {config['name']}")
-    return str(config["value"])

@@ -13,19 +13,29 @@ from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
+_KINDS = frozenset(ConfigResource)
+
 
 def handle(request: Request, context: Context) -> Answer:
     resources = {(row["resourceType"], row["resourceName"]): row for row in request.body["resources"]}.values()
+    unknown = [row["resourceType"] for row in resources if row["resourceType"] not in _KINDS]
+    if unknown:
+        error = error_fields(RequestError(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {unknown[0]}"))
+        return {"results": [{**error, **_named(row)} for row in resources]}
     return Later(lambda: {"results": [_answer(request, context, resource) for resource in resources]})
 
 
+def _named(resource: Row) -> Row:
+    return {"resourceType": resource["resourceType"], "resourceName": resource["resourceName"]}
+
+
 def _answer(request: Request, context: Context, resource: Row) -> Row:
-    row: Row = {"resourceType": resource["resourceType"], "resourceName": resource["resourceName"]}
+    row = _named(resource)
     try:
         found = _configs(request, context, resource["resourceType"], resource["resourceName"])
     except OctavoError as error:
         return {**row, **error_fields(error)}
-    keys = None if resource["configurationKeys"] is None else frozenset(resource["configurationKeys"])
+    keys = frozenset(resource["configurationKeys"] or ())  # none of them means all
     body = request.body
     return {
         **row,
@@ -36,14 +46,14 @@ def _answer(request: Request, context: Context, resource: Row) -> Row:
                 "documentation": config["documentation"] if body["includeDocumentation"] else None,
             }
             for config in found
-            if keys is None or config["name"] in keys
+            if not keys or config["name"] in keys
         ],
     }
 
 
 def _configs(request: Request, context: Context, kind: int, name: str) -> Iterable[Row]:
     if kind == ConfigResource.TOPIC:
-        context.topic(request.client, Operation.DESCRIBE_CONFIGS, name)
+        context.named_topic(request.client, Operation.DESCRIBE_CONFIGS, name)
         return topic_configs(name, context)
     if kind in (ConfigResource.BROKER, ConfigResource.BROKER_LOGGER, ConfigResource.CLIENT_METRICS):
         context.check_cluster(request.client, Operation.DESCRIBE_CONFIGS)
@@ -57,6 +67,4 @@ def _configs(request: Request, context: Context, kind: int, name: str) -> Iterab
         if not name:
             raise RequestError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
         return group_configs(name, context)
-    if kind in (ConfigResource.BROKER_LOGGER, ConfigResource.CLIENT_METRICS):
-        return ()
-    raise RequestError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
+    return ()

@@ -26,7 +26,7 @@ def handle(request: Request, context: Context) -> Answer:
 
 def _answer(request: Request, context: Context, topic: str, partition: int) -> Row:
     try:
-        producers = context.topic(request.client, Operation.READ, topic).log(partition).producer_entries()
+        producers = context.named_topic(request.client, Operation.READ, topic).log(partition).producer_entries()
     except OctavoError as error:
         return {"partitionIndex": partition, **error_fields(error)}
     rows = [

@@ -118,7 +118,6 @@ class _Fetch:
                 raise RequestError(ErrorCode.OFFSET_OUT_OF_RANGE)
             if end.epoch < wanted.last_fetched_epoch or end.end_offset < wanted.fetch_offset:
                 row["divergingEpoch"] = {"epoch": end.epoch, "endOffset": end.end_offset}
-                row["abortedTransactions"] = None if isolation is Isolation.READ_UNCOMMITTED else []
                 return _Read(row, 0, marks, is_urgent=True, is_news=True)
         found = log.read(wanted.fetch_offset, min(wanted.max_bytes, left), isolation, min_one_batch=is_first)
         if isolation is Isolation.READ_COMMITTED:

@@ -137,11 +137,13 @@ def _answer(
     """The answer for one partition; its error does not affect the others."""
     log_start_offset, index, records = -1, row["index"], row["records"]
     try:
-        if isinstance(refusal, RequestError):
+        if isinstance(refusal, RequestError) and refusal.code is not ErrorCode.INVALID_REQUIRED_ACKS:
             raise refusal
         found = _topic(request, context, topic)
         log = found.log(index)
         _check(request, records)
+        if isinstance(refusal, RequestError):  # Kafka looks at the acks only when it is about to append
+            raise refusal
         if found.is_internal and request.client_id != ADMIN_CLIENT_ID:
             raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         log_start_offset = log.log_start_offset

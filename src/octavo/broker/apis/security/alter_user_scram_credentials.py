@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import NamedTuple
 
 from octavo.broker.context import Context
@@ -40,13 +39,15 @@ def handle(request: Request, context: Context) -> Answer:
 
 def _alter(context: Context, names: list[str], rows: list[Row]) -> list[Row]:
     refused: dict[str, RequestError] = {}
-    twice = {name for name, count in Counter(row["name"] for row in rows).items() if count > 1}
 
     def change(users: UserCredentials) -> None:
-        changes = []
+        changes: list[_Change] = []
         for row in rows:
             try:
-                changes.append(_change(row, users, is_twice=row["name"] in twice))
+                if any(row["name"] == change.user for change in changes):
+                    problem = "A user credential cannot be altered twice in the same request"
+                    raise RequestError(ErrorCode.DUPLICATE_RESOURCE, problem)
+                changes.append(_change(row, users))
             except RequestError as error:
                 refused.setdefault(row["name"], error)
         for user, mechanism, credential in changes:
@@ -64,16 +65,13 @@ def _alter(context: Context, names: list[str], rows: list[Row]) -> list[Row]:
     return [{"user": name, **(error_fields(refused[name]) if name in refused else {})} for name in names]
 
 
-def _change(row: Row, users: UserCredentials, *, is_twice: bool) -> _Change:
+def _change(row: Row, users: UserCredentials) -> _Change:
     name = row["name"]
     if not name:
         raise RequestError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
     if row["mechanism"] not in list(ScramMechanism):
         raise RequestError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
     mechanism = ScramMechanism(row["mechanism"])
-    if is_twice:
-        problem = "A user credential cannot be altered twice in the same request"
-        raise RequestError(ErrorCode.DUPLICATE_RESOURCE, problem)
     if "iterations" not in row:
         if name not in users[mechanism]:
             problem = "Attempt to delete a user credential that does not exist"

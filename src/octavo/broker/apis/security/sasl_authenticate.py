@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 
 from octavo.broker.context import Context
-from octavo.broker.request import Answer, Request
+from octavo.broker.request import Answer, CloseConnection, Request
 from octavo.broker.security.sasl import LoginFailed
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
@@ -24,9 +24,7 @@ def handle(request: Request, context: Context) -> Answer:
         problem = "SaslAuthenticate request received after successful authentication"
         return {"errorCode": ErrorCode.ILLEGAL_SASL_STATE, "errorMessage": problem}
     if not peer.login.is_begun:
-        peer.is_rejected = True
-        problem = "SaslAuthenticate request received before a handshake"
-        return {"errorCode": ErrorCode.ILLEGAL_SASL_STATE, "errorMessage": problem}
+        raise CloseConnection("a SaslAuthenticate request before a handshake")
     try:
         return {"authBytes": peer.log_in(bytes(request.body["authBytes"]))}
     except LoginFailed as error:

@@ -26,7 +26,8 @@ def handle(request: Request, context: Context) -> Answer:
     except RequestError as error:
         return _refused(request, error)
     return {
-        "allowReplicationFactorChange": body["allowReplicationFactorChange"],
+        # Kafka copies it from the request only if there is something to reassign
+        "allowReplicationFactorChange": body["allowReplicationFactorChange"] or not body["topics"],
         "errorMessage": None,
         "responses": by_topic(body["topics"], "name", answer),
     }

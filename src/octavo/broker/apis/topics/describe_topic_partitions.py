@@ -18,6 +18,8 @@ def handle(request: Request, context: Context) -> Answer:
     body, known = request.body, context.catalog.topics
     names = sorted({row["name"] for row in body["topics"]}) if body["topics"] else list(known)
     cursor = body["cursor"] or {"topicName": "", "partitionIndex": 0}
+    if cursor["partitionIndex"] < 0 or (body["cursor"] and body["topics"] and cursor["topicName"] not in names):
+        return {"topics": [{"errorCode": ErrorCode.INVALID_REQUEST, "name": row["name"]} for row in body["topics"]]}
     names = [name for name in names if name >= cursor["topicName"]]
     left = max(min(body["responsePartitionLimit"], _MOST_PARTITIONS), 1)
     rows: list[Row] = []
@@ -28,12 +30,12 @@ def handle(request: Request, context: Context) -> Answer:
             if body["topics"]:
                 rows.append({"errorCode": ErrorCode.TOPIC_AUTHORIZATION_FAILED, "name": name})
             continue
+        if left <= 0:
+            return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": 0}}
         if topic is None:
             rows.append({**_unknown(name), **_operations(request, context, name)})
             continue
         partitions = [partition for partition in topic.logs if partition >= first]
-        if left <= 0 and partitions:
-            return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": partitions[0]}}
         rows.append({**_topic(topic, partitions[:left], context), **_operations(request, context, name)})
         if len(partitions) > left:
             return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": partitions[left]}}

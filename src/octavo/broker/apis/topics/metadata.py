@@ -23,14 +23,15 @@ from octavo.format.protocol.error_codes import ErrorCode
 from octavo.storage.partition_log import PartitionLog
 
 IDS_FROM_VERSION = 12
+_SHOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_TOPIC_EXCEPTION)  # with what the client may do
 
 
 def handle(request: Request, context: Context) -> Answer:
     wanted = request.body["topics"] or ()
-    if request.version < IDS_FROM_VERSION and any(row["topicId"] != ZERO_UUID for row in wanted):
+    if request.version < IDS_FROM_VERSION and any(row["topicId"] != ZERO_UUID or row["name"] is None for row in wanted):
         rows = [{"errorCode": ErrorCode.INVALID_REQUEST, **row, "name": row["name"] or ""} for row in wanted]
         return {"topics": rows}
-    names = [row["name"] for row in wanted if row["name"] and row["topicId"] == ZERO_UUID]
+    names = [row["name"] for row in _wanted(wanted) if row["name"] and row["topicId"] == ZERO_UUID]
     missing = [name for name in names if _is_to_be_created(request, context, name)]
     if not missing:
         return _answer(request, context)
@@ -75,7 +76,7 @@ def _asked_for(request: Request, context: Context) -> Iterable[Topic | Row]:
         allows, client = context.authorizer.allows_topic, request.client
         return [topic for topic in catalog.topics.values() if allows(client, Operation.DESCRIBE, topic.name)]
     found: list[Topic | Row] = []
-    for row in {(row["topicId"], row["name"]): row for row in wanted}.values():
+    for row in _wanted(wanted):
         try:
             if row["topicId"] != ZERO_UUID:
                 found.append(context.topic_with_id(request.client, Operation.DESCRIBE, row["topicId"]))
@@ -85,6 +86,12 @@ def _asked_for(request: Request, context: Context) -> Iterable[Topic | Row]:
             name = row["name"] if row["topicId"] == ZERO_UUID else None
             found.append({"errorCode": code_of(error), "name": name, "topicId": row["topicId"]})
     return found
+
+
+def _wanted(rows: Iterable[Row]) -> Iterable[Row]:
+    """Each topic once. As in Kafka, a request that has ids asks for nothing else."""
+    by_id = {row["topicId"]: row for row in rows if row["topicId"] != ZERO_UUID}
+    return (by_id or {row["name"]: row for row in rows}).values()
 
 
 def _may_create(request: Request, context: Context, topic: str) -> bool:
@@ -105,7 +112,7 @@ def _by_name(request: Request, context: Context, name: str | None) -> Topic | Ro
 def _topic(request: Request, context: Context, found: Topic | Row, wants_operations: bool) -> Row:
     if isinstance(found, dict):
         row, name = found, found["name"]
-        is_shown = row["errorCode"] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        is_shown = name is not None and row["errorCode"] in _SHOWN
     else:
         name, is_shown = found.name, True
         row = {

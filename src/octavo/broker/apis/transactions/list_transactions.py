@@ -16,7 +16,7 @@ _STATES = {status.kafka_name: status for status in TransactionStatus}
 
 def handle(request: Request, context: Context) -> Answer:
     body, now_ms = request.body, context.log_dir.environment.clock.time_ms()
-    unknown = [name for name in body["stateFilters"] if name not in _STATES]
+    unknown = [name for name in dict.fromkeys(body["stateFilters"]) if name not in _STATES]
     found = [known for known in context.transactions.list() if _is_wanted(known, body, now_ms)]
     pattern = body.get("transactionalIdPattern")
     if pattern:
