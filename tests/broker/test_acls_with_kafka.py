@@ -173,6 +173,39 @@ def test_requests_before_and_after_a_login(acl_twin: AclTwin) -> None:
     acl_twin.ask(apis.SASL_AUTHENTICATE, 2, {"authBytes": b""})
 
 
+@pytest.mark.parametrize("version", list(apis.SASL_AUTHENTICATE.versions))
+def test_logins(acl_twin: AclTwin, version: int) -> None:
+    acl_twin.user = None
+    for token, code in ((b"\0bob\0bob-secret", 0), (b"bob\0bob\0bob-secret", 0), (b"\0bob\0wrong", 58), (b"bob", 58)):
+        with acl_twin.connect() as connection:
+            connection.ask(apis.SASL_HANDSHAKE, 1, {"mechanism": "PLAIN"})
+            answer = connection.ask(apis.SASL_AUTHENTICATE, version, {"authBytes": token})
+            assert answer is not None
+            assert answer["errorCode"] == code
+            if code == 0:
+                assert connection.ask(apis.METADATA, 12, {"topics": []}) is not None
+    assert acl_twin.ask(apis.SASL_AUTHENTICATE, version, {"authBytes": b"\0bob\0bob-secret"}) is None  # no handshake
+
+
+@pytest.mark.parametrize("version", list(apis.CREATE_ACLS.versions))
+def test_acls_in_every_version(acl_twin: AclTwin, version: int) -> None:
+    wanted = [
+        acl(2, "t", 3),
+        acl(2, "ord", 4, resourcePatternType=4, permissionType=2),
+        acl(3, "g", 3, host="10.0.0.1"),
+    ]
+    acl_twin.ask(apis.CREATE_ACLS, version, {"creations": wanted})
+    acl_twin.settle()
+    for changed in ({}, {"resourceTypeFilter": 2}, {"patternTypeFilter": 2, "resourceNameFilter": "orders"}):
+        answer = acl_twin.ask(apis.DESCRIBE_ACLS, version, {**ALL_ACLS, **changed})
+        assert answer is not None
+        assert answer["resources"]
+    deleted = acl_twin.ask(apis.DELETE_ACLS, version, {"filters": [{**ALL_ACLS, "resourceNameFilter": "ord"}]})
+    assert deleted is not None
+    assert [len(row["matchingAcls"]) for row in deleted["filterResults"]] == [1]
+    acl_twin.settle()
+
+
 def test_a_directory_that_kafka_served_keeps_its_users_and_acls(tmp_path: Path) -> None:
     carol = {"name": "carol", "mechanism": 2, "iterations": 4096, "salt": b"salt", "saltedPassword": b"p" * 64}
     wanted = [acl(2, "t", 3), acl(2, "x", 4, resourcePatternType=4, permissionType=2), acl(2, "gone", 4)]
