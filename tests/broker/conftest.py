@@ -9,9 +9,12 @@ import pytest
 
 import octavo
 from octavo.broker.broker import Broker
+from octavo.format.protocol import apis
 from tests.broker.acl_twin import AclTwin
 from tests.broker.group_twin import CONFIGS, TOPICS, Group, GroupTwin
 from tests.broker.raw import RawClient
+from tests.broker.requests import TIME_MS, batch, produced
+from tests.broker.twin import Twin
 
 
 @pytest.fixture
@@ -30,6 +33,14 @@ def broker(logs: octavo.LogDir) -> Iterator[Broker]:
 def client(broker: Broker) -> Iterator[RawClient]:
     with RawClient(broker.address) as connected:
         yield connected
+
+
+@pytest.fixture(scope="package")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
+    with Twin.started(tmp_path_factory.mktemp("twin"), {"t": 2, "timed": 1, "empty": 1, "probed": 1}) as both:
+        for number in range(3):
+            both.ask(apis.PRODUCE, 9, produced("t", 0, batch(f"{number}", TIME_MS + number)))
+        yield both
 
 
 @pytest.fixture(scope="package")

@@ -1,7 +1,8 @@
-"""Bodies of requests that several tests send."""
+"""Requests that several tests send."""
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 from octavo.format.batches.batch import build_batch
@@ -9,6 +10,16 @@ from octavo.format.messages.schema import Row
 from octavo.format.record import Record
 
 TIME_MS = 1_700_000_000_000
+CLOSING_FRAMES = {
+    "a negative length": struct.pack(">i", -1),
+    "a frame that is too large": struct.pack(">i", (100 << 20) + 1),
+    "an unknown API": struct.pack(">ihhih", 10, 999, 0, 1, -1),
+    "an unknown version": struct.pack(">ihhih", 10, 3, 99, 1, -1),
+    "a version of Produce that is listed and refused": struct.pack(">ihhih", 10, 0, 2, 1, -1),
+    "a client id beyond the frame": struct.pack(">ihhih", 10, 3, 0, 1, 500),
+    "a body that is cut": struct.pack(">ihhihi", 14, 3, 0, 1, -1, 1000),
+    "no header": struct.pack(">ih", 2, 3),
+}
 
 
 def batch(text: str, timestamp: int = TIME_MS, **fields: Any) -> bytes:

@@ -14,6 +14,7 @@ from octavo.broker.handlers import HANDLERS
 from octavo.format.messages.codec import encode
 from octavo.format.protocol.apis import API_VERSIONS, APIS, METADATA
 from tests.broker.raw import RawClient
+from tests.broker.requests import CLOSING_FRAMES
 
 ASKED = {"topics": None}
 FRANZ_GO_V5 = "001200050000000000036b676f00046b676f0876312e32322e3200ffffffff00"  # captured, like the answer
@@ -53,19 +54,7 @@ def test_every_listed_api_is_one_that_is_answered(client: RawClient, version: in
     assert set(APIS) == set(HANDLERS)
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        pytest.param(struct.pack(">i", -1), id="a negative length"),
-        pytest.param(struct.pack(">i", (100 << 20) + 1), id="a frame that is too large"),
-        pytest.param(struct.pack(">ihhih", 10, 999, 0, 1, -1), id="an unknown API"),
-        pytest.param(struct.pack(">ihhih", 10, 3, 99, 1, -1), id="an unknown version"),
-        pytest.param(struct.pack(">ihhih", 10, 0, 2, 1, -1), id="a version of Produce that is listed and refused"),
-        pytest.param(struct.pack(">ihhih", 10, 3, 0, 1, 500), id="a client id beyond the frame"),
-        pytest.param(struct.pack(">ihhihi", 14, 3, 0, 1, -1, 1000), id="a body that is cut"),
-        pytest.param(struct.pack(">ih", 2, 3), id="no header"),
-    ],
-)
+@pytest.mark.parametrize("sent", CLOSING_FRAMES.values(), ids=CLOSING_FRAMES.keys())
 def test_what_kafka_does_not_answer_closes_the_connection(broker: Broker, sent: bytes) -> None:
     with RawClient(broker.address) as bad, RawClient(broker.address) as good:
         bad.socket.sendall(sent)

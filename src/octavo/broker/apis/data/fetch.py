@@ -23,6 +23,7 @@ from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
 
 _STORAGE_ERROR_FROM_VERSION = 6
+_LEADER_FROM_VERSION = 16
 _NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _ISOLATIONS = (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED)
 
@@ -58,6 +59,8 @@ class _Fetch:
         body = request.body
         self._version = request.version
         self._client = request.client
+        self._endpoint = request.peer.endpoint
+        self._leaders: list[Row] = []  # where the leader is, for a client that does not know it
         self._context = context
         self._session = session
         self._isolation = _ISOLATIONS[body["isolationLevel"] == 1]
@@ -91,16 +94,18 @@ class _Fetch:
                 code = ErrorCode.NOT_LEADER_OR_FOLLOWER
             row: Row = {"partitionIndex": wanted.partition, "errorCode": code, "highWatermark": -1, "records": b""}
             row["abortedTransactions"] = [] if code in _NOT_THERE else None
+            if code == ErrorCode.FENCED_LEADER_EPOCH and self._version >= _LEADER_FROM_VERSION:
+                row["currentLeader"] = {
+                    "leaderId": self._context.node_id,
+                    "leaderEpoch": self._log(wanted).leader_epoch,
+                }
+                host, port = self._endpoint
+                self._leaders = [{"nodeId": self._context.node_id, "host": host, "port": port}]
             return _Read(row, 0, None, is_urgent=True, is_news=True)
 
     def _read_log(self, wanted: FetchedPartition, left: int, *, is_first: bool) -> _Read:
-        context, key = self._context, wanted.topic
-        if isinstance(key, bytes):
-            topic = context.topic_with_id(self._client, Operation.READ, key)
-        else:
-            topic = context.topic(self._client, Operation.READ, key)
-        log = topic.log(wanted.partition)
-        if wanted.current_leader_epoch != NO_EPOCH:
+        log = self._log(wanted)
+        if wanted.current_leader_epoch > NO_EPOCH:
             check_leader_epoch(log, wanted.current_leader_epoch)
         isolation, marks = self._isolation, (log.high_watermark, log.log_start_offset)
         row: Row = {
@@ -131,6 +136,14 @@ class _Fetch:
         is_in_older_segment = found.start.segment_base_offset < log.log_end.segment_base_offset
         return _Read(row, records.size, marks, is_in_older_segment, is_news=True)
 
+    def _log(self, wanted: FetchedPartition) -> PartitionLog:
+        context, key = self._context, wanted.topic
+        if isinstance(key, bytes):
+            topic = context.topic_with_id(self._client, Operation.READ, key)
+        else:
+            topic = context.topic(self._client, Operation.READ, key)
+        return topic.log(wanted.partition)
+
     def answer(self) -> Row:
         """The response with what the last look found. An incremental response leaves out partitions without news."""
         session = self._session
@@ -147,7 +160,11 @@ class _Fetch:
             topic["partitions"].append(found.row)
             if found.size and session.session_id:
                 session.serve_later(key)
-        return {"sessionId": session.session_id, "responses": list(topics.values())}
+        return {
+            "sessionId": session.session_id,
+            "responses": list(topics.values()),
+            "nodeEndpoints": self._leaders,
+        }
 
 
 class _FetchWait:
