@@ -132,7 +132,7 @@ def test_batches_that_are_refused(twin: Twin, version: int) -> None:
 
 
 def test_internal_topics_are_not_written_to(twin: Twin) -> None:
-    twin.wait_for_coordinator()
+    twin.wait_for_coordinators()
     twin.ask(apis.FIND_COORDINATOR, 4, {"keyType": 0, "coordinatorKeys": ["g"]})
     for version in range(3, 13):
         assert produce(twin, batch("x"), topic="__consumer_offsets", version=version) == 17

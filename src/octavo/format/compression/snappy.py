@@ -83,8 +83,8 @@ def _unpack_block(block: memoryview, start: int, scratch: Scratch, at: int, stop
         raise InvalidRecordError(f"a snappy block of {len(block)} bytes that claims to hold {size}", position=start)
     block_end = at + size
     if block_end > stop:
-        found = f"a snappy block of {size} bytes"
-        raise DecompressionLimitError(f"{found}, but only {stop - at} are allowed", position=start)
+        problem = f"a snappy block of {size} bytes, but only {stop - at} are allowed"
+        raise DecompressionLimitError(problem, position=start)
     out = scratch.reserve(block_end, at)[at:block_end]
     try:
         found = _decompress_block(block, out)

@@ -11,7 +11,7 @@ from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import FIND_COORDINATOR, OFFSET_COMMIT
 from octavo.format.protocol.error_codes import ErrorCode
-from octavo.spark.query.values import Address, Offsets, to_nested
+from octavo.spark.query.values import Address, PartitionOffsets, to_nested
 from octavo.spark.source.broker_request import PassingError, ask
 from octavo.spark.source.group_commits import WITHOUT_IT
 
@@ -51,7 +51,7 @@ class BrokerCommits:
     wait_seconds: float
     pause: Callable[[float], None] = time.sleep
 
-    def commit(self, offsets: Offsets, topic_ids: Mapping[str, bytes | None]) -> None:
+    def commit(self, offsets: PartitionOffsets, topic_ids: Mapping[str, bytes | None]) -> None:
         """Commit the next offsets to read. Waits for a broker that is restarting, and for a coordinator that moves."""
         end, was_logged = time.monotonic() + self.wait_seconds, False
         while True:
@@ -66,7 +66,7 @@ class BrokerCommits:
                     was_logged = True
             self.pause(_RETRY_SECONDS)
 
-    def _commit(self, offsets: Offsets) -> None:
+    def _commit(self, offsets: PartitionOffsets) -> None:
         coordinator = self._coordinator()
         topics = [
             {"name": topic, "partitions": [_committed(int(number), offset) for number, offset in partitions.items()]}

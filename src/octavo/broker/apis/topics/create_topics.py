@@ -45,13 +45,13 @@ def _create(request: Request, context: Context, row: Row, *, validate_only: bool
         ):
             raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
         context.check_writable(Operation.CREATE)
-        context.logs.check_topic(name, 1, {})
+        context.log_dir.check_topic(name, 1, {})
         configs = {config["name"]: config["value"] for config in row["configs"]}
         nulls = [config["name"] for config in row["configs"] if config["value"] is None]
         if nulls:
             problem = f"Null value not supported for topic configs: {','.join(nulls)}"
             raise RequestError(ErrorCode.INVALID_CONFIG, problem)
-        context.logs.check_topic(name, 1, configs)
+        context.log_dir.check_topic(name, 1, configs)
         partitions = _partitions(row, context)
         if validate_only:
             topic_id = context.log_dir.check_topic(name, partitions, configs)
