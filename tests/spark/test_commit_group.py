@@ -27,8 +27,8 @@ from octavo.spark.query.stream_options import StreamOptions
 from octavo.spark.query.values import Address, addresses
 from octavo.spark.source.broker_commits import BrokerCommits
 from octavo.spark.source.stream_reader import StreamReader, stream_reader
-from tests.broker.librdkafka import Servers
 from tests.broker.kafka_tools import TOOLS, Tools
+from tests.broker.librdkafka import Servers
 from tests.interop.broker import Broker, free_ports
 from tests.spark.queries import run
 
