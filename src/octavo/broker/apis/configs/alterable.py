@@ -16,6 +16,7 @@ from octavo.config.table import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, find
 from octavo.errors import ConfigError, UnknownTopicOrPartitionError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
+from octavo.storage.directory.topic_admin import check_topic_name
 
 Changes = Mapping[str, str | None]
 
@@ -39,8 +40,6 @@ def alterable(request: Request, context: Context, row: Row) -> Alterable:
     """The resource that a row of a request names."""
     kind, name = row["resourceType"], row["resourceName"]
     if kind == ConfigResource.TOPIC:
-        if not name:
-            raise RequestError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         return AlterableTopic(request, context, name)
     if kind == ConfigResource.GROUP:
         return AlterableGroup(request, context, name)
@@ -60,7 +59,7 @@ class AlterableTopic:
         self._logs = context.log_dir
         self._missing: UnknownTopicOrPartitionError | None = None
         try:
-            context.named_topic(request.client, Operation.ALTER_CONFIGS, topic)
+            context.topic(request.client, Operation.ALTER_CONFIGS, topic)
         except UnknownTopicOrPartitionError as error:
             self._missing = error
         self._topic = topic
@@ -76,6 +75,9 @@ class AlterableTopic:
         return list(getattr(self._logs.config(self._topic), key.attribute))
 
     def alter(self, changes: Changes, *, dry_run: bool) -> None:
+        if not self._topic:
+            raise RequestError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+        check_topic_name(self._topic)
         # As in Kafka, a config that no topic has can be reset.
         changes = {name: value for name, value in changes.items() if value is not None or name in TOPIC_CONFIGS}
         self._logs.check_configs(self._topic, changes)
@@ -89,8 +91,6 @@ class AlterableGroup:
     def __init__(self, request: Request, context: Context, group_id: str) -> None:
         context.check_group(request.client, Operation.ALTER_CONFIGS, group_id)
         context.check_writable(Operation.ALTER_CONFIGS)
-        if not group_id:
-            raise RequestError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
         self._configs = context.groups.configs
         self._group_id = group_id
 
@@ -102,6 +102,8 @@ class AlterableGroup:
         raise RequestError(ErrorCode.INVALID_CONFIG, f"Can't {verb} to key {name} because its type is not LIST.")
 
     def alter(self, changes: Changes, *, dry_run: bool) -> None:
+        if not self._group_id:
+            raise RequestError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
         self._configs.alter(self._group_id, changes, dry_run=dry_run)
 
 
