@@ -1,4 +1,8 @@
-"""CreateTopics: creates topics with their configs."""
+"""CreateTopics: creates topics with their configs.
+
+Unlike Kafka: a topic may be created with at most 10,000 partitions, since topics are created one after the other;
+Kafka counts those of the whole request.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from octavo.errors import InvalidPartitionsError, OctavoError, PolicyViolationEr
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
-MOST_PARTITIONS = 10_000  # of one topic; Kafka's controller counts those of the whole request
+MOST_PARTITIONS = 10_000
 _DEFAULT = -1
 _BAD_FACTOR = "Replication factor must be larger than 0, or -1 to use the default value."
 
