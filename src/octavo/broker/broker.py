@@ -72,16 +72,16 @@ class Broker(AsyncClosing):
         given = logs.broker_properties if isinstance(logs, LogDir) else configs or {}
         listeners = check_addresses(listen, advertise, given, allow_remote=allow_remote, metrics=metrics)
         self._is_read_only = read_only
-        self._own = ExitStack()
-        if isinstance(logs, LogDir):
-            logs.close_first(self)
-        elif read_only:
-            logs = self._own.enter_context(owned_as(LogDir, logs, Ownership.read_only(configs or {})))
-        else:
-            logs = self._own.enter_context(LogDir(logs, configs=configs, create=True, upkeep=upkeep))
-        for folder, error in logs.unreadable.items():
-            _log.warning("%s is not served: %s", folder, described(error))
-        logs.make_missing()
+        with ExitStack() as opening:
+            is_given = isinstance(logs, LogDir)
+            if read_only and not isinstance(logs, LogDir):
+                logs = opening.enter_context(owned_as(LogDir, logs, Ownership.read_only(configs or {})))
+            elif not isinstance(logs, LogDir):
+                logs = opening.enter_context(LogDir(logs, configs=configs, create=True, upkeep=upkeep))
+            for folder, error in logs.unreadable.items():
+                _log.warning("%s is not served: %s", folder, described(error))
+            logs.make_missing()
+            self._own = opening.pop_all()
         self.logs = logs
         self._executor = ThreadPoolExecutor(_THREADS, "octavo-broker")
         self._loop = self.make_loop()
@@ -89,6 +89,8 @@ class Broker(AsyncClosing):
         self._is_closed = False
         serving = asyncio.run_coroutine_threadsafe(self._serve(listeners), self._loop)
         self._thread.start()
+        if is_given:
+            logs.close_first(self)
         on_fork(self)
         try:
             self.addresses = serving.result()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Self
 
 from octavo.client.log_dir import LogDir
@@ -76,7 +77,7 @@ class Faults:
 
     def __init__(self, logs: LogDir) -> None:
         self._logs = logs
-        self._faults: tuple[RequestFault, ...] = ()
+        self._faults: list[RequestFault] = []  # changed by tests and by the loop, in single steps
 
     def fail(
         self, api: str, error: str | int, *, topic: str | None = None, group: str | None = None,
@@ -129,9 +130,9 @@ class Faults:
 
     def clear(self) -> None:
         """End all faults."""
-        ended, self._faults = self._faults, ()
-        for fault in ended:
+        for fault in self._faults:
             fault.end()
+        self._faults.clear()
 
     @property
     def is_empty(self) -> bool:
@@ -139,11 +140,12 @@ class Faults:
 
     def hitting(self, asked: Asked) -> RequestFault | None:
         """The fault that hits a request; called on the loop's thread only."""
-        for fault in self._faults:
+        for fault in tuple(self._faults):
             if fault.try_hit(asked):
                 return fault
             if fault.is_over:
-                self._faults = tuple(other for other in self._faults if other is not fault)
+                with suppress(ValueError):  # cleared meanwhile
+                    self._faults.remove(fault)
         return None
 
     def _add(
@@ -161,5 +163,5 @@ class Faults:
             )
 
         fault = RequestFault(action, matches, times)
-        self._faults = (*self._faults, fault)
+        self._faults.append(fault)
         return fault
