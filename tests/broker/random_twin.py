@@ -15,6 +15,7 @@ from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from octavo.format.protocol.apis import Api
 from tests.broker.acl_twin import AclTwin
+from tests.broker.group_twin import UUID as MEMBER_ID
 from tests.broker.plausible import Plausible
 from tests.broker.requests import TIME_MS, batch, produced
 from tests.broker.twin import NO_ID, UNORDERED
@@ -28,7 +29,8 @@ CONFIGS = {
     "transaction.max.timeout.ms": "3600000",
 }
 _HOUR_MS = 1_800_000
-_NO_STATE = ("PrepareCommit", "PrepareAbort")
+_OF_THE_METADATA_LOG = frozenset({"highWatermark", "logEndOffset", "lastFetchTimestamp", "lastCaughtUpTimestamp"})
+_UNFINISHED = ("PrepareCommit", "PrepareAbort")
 _FENCE = {"entityType": "user", "entityName": "fence"}
 _CHANGES_METADATA = {
     apis.CREATE_TOPICS, apis.DELETE_TOPICS, apis.CREATE_PARTITIONS, apis.CREATE_ACLS, apis.DELETE_ACLS,
@@ -50,10 +52,7 @@ Pools = dict[str, Sequence[Any]]
 class RandomTwin(AclTwin):
     """Both brokers. After a change it waits until the real one shows it."""
 
-    masked = AclTwin.masked | {
-        *("transactionStartTimeMs", "lastTimestamp", "clientHost"),
-        *("highWatermark", "logEndOffset", "lastFetchTimestamp", "lastCaughtUpTimestamp"),  # of the metadata log
-    }
+    masked = AclTwin.masked | {"transactionStartTimeMs", "lastTimestamp", "clientHost"}
     unordered = frozenset(
         UNORDERED
         | {"transactionStates", "topicPartitions", "partitions", "responses", "configResources", "entries", "entity"}
@@ -63,7 +62,7 @@ class RandomTwin(AclTwin):
             "topicResults",
             "partitionResponses",
         }
-        | {"unknownStateFilters", "markers"}
+        | {"unknownStateFilters", "markers", "subscribedTopicNames"}
     )
 
     def __init__(self, real: tuple[str, int], ours: tuple[str, int]) -> None:
@@ -104,6 +103,8 @@ class RandomTwin(AclTwin):
 
     def ask_random(self, api: Api, version: int, body: Row) -> Row | None:
         """Our answer, after comparing it with the real one, and waiting until a change has arrived everywhere."""
+        of_the_metadata_log = _OF_THE_METADATA_LOG if api is apis.DESCRIBE_QUORUM else frozenset()
+        self.masked = RandomTwin.masked | of_the_metadata_log
         answer = self.ask(api, version, body)
         if api in _CHANGES_METADATA:
             self._fence()
@@ -118,6 +119,10 @@ class RandomTwin(AclTwin):
             if answer is not None and about.startswith(apis.FETCH.name):
                 answer["responses"] = _merged(answer["responses"])
         return super().compare(answers, about)
+
+    def _shown(self, value: Any, ids: dict[str, Any]) -> Any:
+        is_new_id = isinstance(value, str) and MEMBER_ID.fullmatch(value) and value not in ids.values()
+        return "an id" if is_new_id else super()._shown(value, ids)
 
     def _create_kept(self) -> None:
         """Create topics with the same ids on both."""
@@ -187,7 +192,7 @@ class RandomTwin(AclTwin):
     def _wait_for_markers(self) -> None:
         with self._connected(self.real) as client:
             while True:
-                answer = client.ask(apis.LIST_TRANSACTIONS, 0, {"stateFilters": _NO_STATE, "producerIdFilters": []})
+                answer = client.ask(apis.LIST_TRANSACTIONS, 0, {"stateFilters": _UNFINISHED, "producerIdFilters": []})
                 if not (answer or {})["transactionStates"]:
                     return
                 time.sleep(0.002)
