@@ -1,8 +1,9 @@
 """Requests and responses with their headers. A broker's responses are parts to send: buffers, and slices of files.
 
-A frame is an int32 length and that many bytes. The header is version 2 (with a tagged section) if the body is flexible,
-otherwise version 1; its client id is never compact. The header of the response to ApiVersions never has a tagged
-section, since a client reads it before it knows what the broker supports.
+A frame is an int32 length and that many bytes; the functions that read one get it without the length. A request's
+header is version 2 (with a tagged section) if the body is flexible, otherwise version 1; its client id is never
+compact. A response's header has a tagged section if the body is flexible, except in the response to ApiVersions, which
+a client reads before it knows what the broker supports.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class RequestHeader(NamedTuple):
 
 
 def read_header(frame: Bytes) -> RequestHeader:
-    """The header up to its client id; whether a tagged section follows depends on the API."""
+    """The header up to the end of its client id; whether a tagged section follows depends on the API and version."""
     try:
         key, version, correlation_id, length = _HEAD.unpack_from(frame)
         end = _HEAD_BYTES + length if length > 0 else _HEAD_BYTES
@@ -61,7 +62,7 @@ class WireFormat:
         self._head = _HEAD_WITH_TAGS if _response_has_tags(api, version) else _RESPONSE_HEAD
 
     def read_body(self, frame: Bytes, start: int) -> Row:
-        """The request's body, which begins after the client id; its records are views into the frame.
+        """The request's body; `start` is where its client id ends. The records in it are views into the frame.
 
         Bytes after the body are ignored, as in Kafka: librdkafka sends more than the version defines.
         """

@@ -54,7 +54,7 @@ class FolderTask:
     files: PartitionFiles
     patience: WriterPatience
     is_read: bool = True  # False: only report that the folder is to be deleted
-    unflushed_from: int | None = None  # a crash may have lost what follows this offset; None: there was no crash
+    unflushed_from: int | None = None  # a crash may have lost data from this offset on; None: no crash, or unknown
 
     @property
     def size(self) -> int:
@@ -98,7 +98,7 @@ class _FolderCheck:
             check_small_file(self._patience, path, check, self.findings)
 
     def _being_written(self) -> int | None:
-        """The offset of the snapshot that a crash may have interrupted; None if there was no crash."""
+        """The offset of the snapshot that a crash may have left torn; None if there is none."""
         newest = max(self._files.snapshots)
         is_unflushed = self._unflushed_from is not None and newest >= self._unflushed_from
         return newest if is_unflushed else None

@@ -47,7 +47,7 @@ cdef struct Candidate:
 
 cdef struct Candidates:
     Candidate *records
-    key_ref *keys  # one for each record, so that they are hashed together
+    key_ref *keys  # of the records that must be looked up, side by side so that they are hashed together
     int64_t room
 
 
@@ -320,8 +320,9 @@ def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=Non
     """Append the surviving parts of v2 batches to the run, and write to `fates` (one byte each) what happened to them.
 
     `verdicts` (one byte each) are `BatchVerdict`s. Records that were compressed lie in `unpacked` between `starts` and
-    `ends`; such a batch, if it survives in part, is written uncompressed, and the caller writes its header. Returns an
-    `Outcome`; FULL: the run has no room for the returned batch. Whatever the code, the batches before it are done.
+    `ends`; if such a batch is rebuilt, it is written uncompressed, and the caller compresses it and writes its header.
+    Returns an `Outcome`; FULL: the run has no room for the returned batch. Whatever the code, the batches before it are
+    done.
     """
     cdef Table map
     cdef Source source
@@ -358,7 +359,8 @@ def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=Non
         if views[6].len != sizeof(FilterState):
             raise ValueError(f"the run's state has {views[6].len // 8} values, expected {sizeof(FilterState) // 8}")
         if not 0 <= target.state.end_position <= target.room or target.state.batches < 0:
-            raise ValueError(f"the run's state does not lie inside its room of {target.room} bytes")
+            found = f"{target.state.batches} batches in {target.state.end_position} bytes"
+            raise ValueError(f"the run has {found}, expected 0 or more in at most {target.room} bytes")
         for i in range(source.count):
             if not area_of(&source, i, &start, &end):
                 raise ValueError(f"batch {i} does not lie inside its buffer")
@@ -367,7 +369,7 @@ def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=Non
         candidates.records = <Candidate *>malloc(<size_t>candidates.room * sizeof(Candidate))
         candidates.keys = <key_ref *>malloc(<size_t>candidates.room * sizeof(key_ref))
         if candidates.records == NULL or candidates.keys == NULL:
-            raise MemoryError(f"no memory for {candidates.room} records of one batch")
+            raise MemoryError(f"no memory for {candidates.room} records at a time")
         with nogil:
             i = filter_all(&map, &source, &candidates, &target, &problem)
     finally:

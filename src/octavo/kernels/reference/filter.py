@@ -93,8 +93,9 @@ def filter_batches(
     """Append the surviving parts of v2 batches to the run, and write to `fates` (one byte each) what happened to them.
 
     `verdicts` (one byte each) are `BatchVerdict`s. Records that were compressed lie in `unpacked` between `starts` and
-    `ends`; such a batch, if it survives in part, is written uncompressed, and the caller writes its header. Returns an
-    `Outcome`; FULL: the run has no room for the returned batch. Whatever the code, the batches before it are done.
+    `ends`; if such a batch is rebuilt, it is written uncompressed, and the caller compresses it and writes its header.
+    Returns an `Outcome`; FULL: the run has no room for the returned batch. Whatever the code, the batches before it are
+    done.
     """
     if (unpacked is None) != (starts is None) or (starts is None) != (ends is None):
         raise ValueError("unpacked, starts and ends must be given together")

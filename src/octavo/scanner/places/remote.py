@@ -19,8 +19,9 @@ from octavo.system.closing import Closing
 from octavo.system.os_errors import placed
 from octavo.system.urls import shown_url, without_secrets
 
-_RETRY_LIMIT, _RETRY_SECONDS = "retry_limit_seconds", 15  # a setting of pyarrow's; S3's three attempts take 7 s
-_DETAILS = re.compile(r"google::cloud::Status\(| error_info=\{.*", re.DOTALL)  # Google's repeat the whole error
+# A setting of pyarrow's for Google's store. For comparison: S3 is tried three times, which takes 7 s.
+_RETRY_LIMIT, _RETRY_SECONDS = "retry_limit_seconds", 15
+_DETAILS = re.compile(r"google::cloud::Status\(| error_info=\{.*", re.DOTALL)  # Google's, which repeat the error
 _REFUSED = re.compile("ACCESS_DENIED|ACCESS_KEY|SIGNATURE")  # in the names of AWS errors
 _CREDENTIALS = "no credentials, or wrong ones? Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 
@@ -107,7 +108,7 @@ def locate_url(url: str) -> Location:
         file_system, path = _fsspec(url, error)
     except pa.ArrowNotImplementedError as error:  # this build of pyarrow lacks that file system
         file_system, path = _fsspec(url, error)
-    except OSError as error:  # it has no path: Hadoop's library is missing, or a bucket cannot be reached
+    except OSError as error:  # it names no path: Hadoop's library is missing, or a bucket cannot be reached
         raise _refused(url, error) from None
     plain = shown_url(url).rstrip("/")
     path = path.rstrip("/")

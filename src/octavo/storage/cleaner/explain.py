@@ -15,7 +15,7 @@ class HoldingTransaction:
 
     producer_id: int
     first_offset: int
-    age_ms: int | None  # since its first batch; None if that has no timestamp
+    age_ms: int | None  # since its first batch; None if that is missing or has no timestamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,4 +85,4 @@ def _hold(
         age = "of unknown age" if opened.age_ms is None else f"open for {opened.age_ms} ms"
         where = f"from offset {opened.first_offset} on"
         return f"a transaction of producer {opened.producer_id} {where}, {age}"
-    return "the active segment, which begins there and is never cleaned"
+    return f"the active segment from offset {cleanable.first_uncleanable_offset} on, which is never cleaned"

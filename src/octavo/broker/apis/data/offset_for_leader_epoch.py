@@ -27,7 +27,7 @@ def _answer(request: Request, context: Context, topic: str, row: Row) -> Row:
             log = context.topic(request.client, Operation.DESCRIBE, topic).log(row["partition"])
         check_leader_epoch(log, row["currentLeaderEpoch"])
         end = log.end_offset_for_epoch(row["leaderEpoch"])
-        if row["leaderEpoch"] == log.leader_epoch:  # nothing may have been written in this epoch yet
+        if row["leaderEpoch"] == log.leader_epoch:  # perhaps nothing was written in this epoch yet
             end = EpochEnd(log.leader_epoch, log.log_end_offset)
         return {**found, "leaderEpoch": end.epoch, "endOffset": end.end_offset}
     except OctavoError as error:

@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn: adds partitions to a transaction or, from version 4 on, which only brokers use, to several."""
+"""AddPartitionsToTxn: adds partitions to a transaction, or to several from version 4 on, which only brokers use."""
 
 from __future__ import annotations
 
