@@ -328,4 +328,4 @@ def test_the_error_of_the_block_is_the_one_that_is_raised(store: Store, caplog: 
         send_to_both(producer, b"1")
         producer.flush()
         raise ZeroDivisionError
-    assert "a transaction could not be aborted after an error: transactional id x" in caplog.text
+    assert "the transaction of x could not be aborted: transactional id x" in caplog.text

@@ -35,7 +35,7 @@ class BrokerTable(ConsumerGroupTable):
     cordoned_log_dirs: tuple[str, ...] = config(
         LIST, (), Elements(),
         doc="The log directories that get no new partitions. * means all; any other name must be a log directory. "
-        "If all are cordoned, the first one in use gets them.",
+        "If all are cordoned, new partitions go to the first one that is online.",
     )  # fmt: skip
     log_dir_failure_timeout_ms: int = config(
         LONG, 30_000, Between(1),
@@ -54,7 +54,7 @@ class BrokerTable(ConsumerGroupTable):
     # Background work
     log_initial_task_delay_ms: int = config(
         LONG, 30_000, Between(0), internal=True,
-        doc="How long after the start background tasks begin.",
+        doc="How long background tasks wait after the start before they first run.",
     )  # fmt: skip
     log_retention_check_interval_ms: int = config(
         LONG, 300_000, Between(1),
@@ -158,7 +158,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     quota_window_size_seconds: int = config(
         INT, 1, Between(1),
-        doc="How long each window is over which a client's rate is measured (see quota.window.num).",
+        doc="The length of each window over which a client's rate is measured (see quota.window.num).",
     )  # fmt: skip
 
     # Listeners and security. listener.name.<name>.<config> gives one of these to a single listener.
@@ -251,7 +251,7 @@ class BrokerTable(ConsumerGroupTable):
     transaction_two_phase_commit_enable: bool = config(
         BOOLEAN, False,
         doc="Whether a producer may take part in a two-phase commit, whose transactions never time out. "
-        "Octavo does not use it: its producers cannot.", is_used=False,
+        "Octavo has no two-phase commit and does not use it.", is_used=False,
     )  # fmt: skip
     transactional_id_expiration_ms: int = config(
         INT, 7 * DAY_MS, Between(1),

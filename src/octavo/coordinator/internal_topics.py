@@ -68,7 +68,8 @@ class InternalTopic:
         """A partition's log; raises if the directories hold only other partitions of the topic."""
         log = self._log_manager.logs.get(partition)
         if log is None:
-            raise UnknownTopicOrPartitionError(f"{partition} is not in these log directories")
+            problem = "is missing or was not opened: open all log directories of its broker"
+            raise UnknownTopicOrPartitionError(f"{partition} {problem}")
         return log
 
     def partitions(self) -> list[TopicPartition]:

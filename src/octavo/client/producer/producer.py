@@ -264,7 +264,8 @@ class Producer(Closing):
             try:
                 self.abort_transaction()
             except KafkaError as error:
-                _log.warning("a transaction could not be aborted after an error: %s", error)
+                transactional_id = self.config.transactional_id
+                _log.warning("the transaction of %s could not be aborted: %s", transactional_id, error)
 
     def send_offsets_to_transaction(
         self, offsets: Mapping[tuple[str, int], int | OffsetAndMetadata], group: str
