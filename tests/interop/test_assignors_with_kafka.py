@@ -46,7 +46,7 @@ class KafkasAssignor:
             wanted = self._util.HashSet()
             for topic in sorted(topics):
                 wanted.add(self._uuids[topic])
-            assignment = self._group.modern.GroupAssignment(self._map(current.get(member, ())))
+            assignment = self._group.modern.Assignment(self._map(current.get(member, ())))
             spec = self._group.modern.MemberSubscriptionAndAssignmentImpl(nothing, nothing, wanted, assignment)
             specs.put(member, spec)
             for topic, number in current.get(member, ()):

@@ -32,7 +32,9 @@ Given = dict[int, tuple[bytes | None, bytes | None]]
 
 @pytest.fixture
 def workload(jvm: ModuleType, broker: Broker) -> Iterator[Workload]:
-    busy = Workload(jvm, broker.bootstrap_servers, f"live-{os.getpid()}", seed=random.randrange(1 << 30))
+    """Each test has its own topics, since all use one broker."""
+    seed = random.randrange(1 << 30)
+    busy = Workload(jvm, broker.bootstrap_servers, f"live-{os.getpid()}-{seed}", seed=seed)
     busy.start()
     yield busy
     busy.stop()

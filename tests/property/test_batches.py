@@ -125,7 +125,7 @@ def one(offset: int = 0, timestamp: int = 0) -> Record:
         ([one(1), one(1)], BatchTraits(), "offset 1 after 1"),
         ([one(2), one(1)], BatchTraits(), "offset 1 after 2"),
         ([one(timestamp=-2)], BatchTraits(), "timestamp -2"),
-        ([one(0), one(2**31)], BatchTraits(), "spans at most"),
+        ([one(0), one(2**31)], BatchTraits(), "the last offset of a batch is at most"),
         ([one()], BatchTraits(origin=Origin(is_transactional=True)), "without a producer id"),
         ([one()], BatchTraits(origin=Origin(producer_id=1)), "without a producer epoch"),
         ([one()], BatchTraits(origin=Origin(producer_id=1, producer_epoch=0)), "base sequence -1"),

@@ -23,7 +23,6 @@ INNER = {
     *("AbortedTxn", "Location", "RecordFilter", "SegmentRange"),  # parts of a task, which is passed on whole
     *("CleanableRange", "CleanedGroup", "HoldingTransaction", "SourceSegment", "UpgradePlan"),  # details of a result
     *("ColumnPool", "Environment"),  # optional arguments that only this package and its tests give
-    *("Listener", "Offsets", "Topics"),  # aliases; classes elsewhere have the same names
 }
 
 

@@ -11,12 +11,12 @@ from octavo.errors import CorruptionError
 from octavo.format.names import TEMPORARY_SUFFIX
 from octavo.system.filesystem import FilesToRead, FileSystem
 
-Content = TypeVar("Content")
+Decoded = TypeVar("Decoded")
 
 _OWNER_ALONE = 0o600
 
 
-def read_file(files: FilesToRead, path: Path, decode: Callable[[bytes], Content]) -> Content | None:
+def read_file(files: FilesToRead, path: Path, decode: Callable[[bytes], Decoded]) -> Decoded | None:
     """The content of a file; None if there is none. A CorruptionError names the file."""
     if not files.exists(path):
         return None
