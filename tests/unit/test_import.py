@@ -53,6 +53,7 @@ def test_every_error_that_a_program_can_catch_is_public() -> None:
 
 
 def test_every_class_in_a_public_signature_is_public() -> None:
+    pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
     modules = octavo, octavo.spark, octavo.testing
     sources = [path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")]
     classes = {name for source in sources for name in re.findall(r"^class (\w+)", source, re.MULTILINE)}
