@@ -77,7 +77,7 @@ def test_a_large_file_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
     show_page("t<", (Node("entry", at, b"\x00", 0, "m") for at in range(1000)))
     out = capsys.readouterr().out
     assert out.count("data-about") == 200
-    assert "Only the first 200 are shown" in out
+    assert "Only the first 200 batches or entries are shown" in out
     assert "<title>t&lt;</title>" in out
 
 

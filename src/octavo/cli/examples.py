@@ -1,4 +1,4 @@
-"""Examples of each command, for the end of its `--help` and for the reference: a test parses all of them."""
+"""Examples of each command except `dump-log`, for the end of its `--help` and for the reference. A test parses them."""
 
 from __future__ import annotations
 

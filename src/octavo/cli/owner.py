@@ -68,7 +68,8 @@ class _Sentences(logging.Handler):
 def warnings_on_stderr(*, hold_offline: bool = False) -> Iterator[None]:
     """Print the library's warnings while the block runs, each once even in nested blocks.
 
-    With `hold_offline`, warnings about offline directories come last, unless the error that ends the block has them.
+    With `hold_offline`, warnings about offline directories are printed when the block ends, unless its error says the
+    same.
     """
     logger, handler = logging.getLogger("octavo"), _Sentences(hold_offline=hold_offline)
     if any(isinstance(other, _Sentences) for other in logger.handlers):

@@ -1,4 +1,4 @@
-"""Explains a folder: what each of its files is, and the command that shows its content."""
+"""Explains a folder: what each of its files is, and the command that shows the content of one of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _KINDS = {
 }
 _STATES = {
     Transient.DELETED: "; will be deleted",
-    Transient.CLEANED: "; written by compaction, unfinished",
+    Transient.CLEANED: "; written by compaction or another rewrite, unfinished",
     Transient.SWAP: "; will replace the segments of its range",
 }
 _NAMED = {

@@ -1,4 +1,4 @@
-"""Prints what was found, as text or JSON; the exit code says whether something is wrong with it."""
+"""Prints what was found, as text, JSON or HTML; the exit code says whether something is wrong with it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def show_page(title: str, nodes: Iterable[Node]) -> int:
     from octavo.cli.explain.html import html_page
 
     found = list(islice(nodes, _MOST_NODES + 1))
-    more = f"Only the first {_MOST_NODES} are shown; --position shows any other." if found[_MOST_NODES:] else ""
+    cut = f"Only the first {_MOST_NODES} batches or entries are shown; --position shows any other."
+    more = cut if found[_MOST_NODES:] else ""
     click.echo(html_page(title, found[:_MOST_NODES], more))
     return int(any(True for node in found[:_MOST_NODES] for _ in node.problems()))
 

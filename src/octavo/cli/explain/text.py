@@ -13,7 +13,7 @@ from octavo.cli.options import coloured
 from octavo.cli.table import fitted
 from octavo.format.anatomy import Node, NodeValue
 
-_WIDE = 100  # everything fits on a terminal with this many columns
+_WIDE = 100  # a terminal needs this many columns for the full widths
 
 
 class _Widths(NamedTuple):
@@ -70,7 +70,7 @@ def entry_lines(node: Node) -> Iterator[str]:
 
 
 def _shown(node: Node) -> str:
-    """Text as is, bytes in hex."""
+    """The text of a line, or the bytes of an entry in hex."""
     return node.value.decode("utf-8", "backslashreplace") if isinstance(node.value, bytes) else node.raw.hex()
 
 
@@ -99,7 +99,7 @@ def _hex(raw: bytes, widths: _Widths) -> str:
 
 
 def value_text(value: NodeValue, most: int = _Widths().value_characters) -> str:
-    """A value in at most this many characters."""
+    """A value, cut after this many characters."""
     if value is None:
         return ""
     if isinstance(value, bytes):

@@ -49,7 +49,7 @@ def command(
     """Append records from stdin or files to a topic of LOGDIR, and print which offsets they got.
 
     As in Kafka's producer, batches are filled up to batch.size, partitions are chosen, and ids and sequences assigned.
-    With a transactional.id all records are one transaction.
+    With a transactional.id all records are one transaction; its markers take offsets too.
     """
     separator = None if key_separator is None else key_separator.replace("\\t", "\t")
     line_form = LineForm.of(properties, separator)

@@ -23,7 +23,7 @@ _NO_TIMESTAMP = -1
 
 
 def read_json(lines: Iterable[bytes], shown: str) -> Iterator[Input]:
-    """One record per object; its topic and offset are ignored. Blank lines are skipped."""
+    """One record per object; its topic, offset and timestampType are ignored. Blank lines are skipped."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

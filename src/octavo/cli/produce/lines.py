@@ -11,11 +11,12 @@ from octavo.errors import EncodingError, OctavoError
 
 
 class InputError(OctavoError):
-    """A line that is not a record in the given format."""
+    """A line is not a record in the given format, or a property of the format is invalid."""
 
 
 class Input(NamedTuple):
-    """A record that was read. The producer chooses fields that are None, except key and value, which are null."""
+    """A record that was read. If its partition or timestamp is None, the producer chooses one; a key or value that is
+    None is null."""
 
     key: bytes | None
     value: bytes | None

@@ -1,4 +1,4 @@
-"""Sends the records of one source; an error names the line."""
+"""Sends the records of one source; an error about a line of text or JSON names it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _note(failures: list[Failure], line: int, error: Exception) -> None:
 
 
 def _first_error(failures: list[Failure]) -> Exception:
-    """The first error, with the line of the record at fault if it is known: a batch is refused as a whole."""
+    """The first error, with the line of the record at fault; if that is not known, with the first line of its batch."""
     line, error = failures[0]
     lines = [failure.line for failure in failures if failure.error is error]
     if isinstance(error, RecordsRejected) and error.record_errors:

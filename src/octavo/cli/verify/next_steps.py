@@ -14,13 +14,13 @@ _INDEXES = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX)
 # Recovery rebuilds these, or cuts the log before them.
 _RECOVERED = (FileKind.LOG, FileKind.TXN_INDEX, FileKind.PRODUCER_SNAPSHOT)
 _CRASH_TRACES = {FindingKind.INCOMPLETE_BATCH, FindingKind.ZEROS, FindingKind.ZERO_ENTRIES, FindingKind.MISSING_ENTRY}
-_METADATA = f"/{CLUSTER_METADATA_TOPIC}-0/"  # which a node recovers itself, at each start
+_METADATA = f"/{CLUSTER_METADATA_TOPIC}-0/"  # a node recovers this log itself, at each start
 # Neither another look at the bytes nor a repair of the log helps here.
 _OUT_OF_REACH = {FindingKind.UNREADABLE_FILE, FindingKind.NAME, FindingKind.DIRECTORY_ID, FindingKind.TOPIC_ID}
 
 
 class NextSteps:
-    """Collects all findings; the advice is about the first directory with problems, or else with traces of a crash."""
+    """Gets all findings; the advice is about the first directory with problems, or else with traces of a crash."""
 
     def __init__(self, plans: Sequence[DirectoryPlan]) -> None:
         self._plans = plans
