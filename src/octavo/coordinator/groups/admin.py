@@ -32,7 +32,7 @@ class GroupAdmin:
         self._retention_ms = retention_ms
 
     def load(self, group_id: str) -> None:
-        """Create the topic and read the group's partition, so that later requests need not wait for that."""
+        """Create `__consumer_offsets` and read the group's partition, so that later requests need not wait for that."""
         with self._store.using(group_id, create=True):
             pass
 

@@ -129,7 +129,7 @@ class GroupConsumers:
 
 
 def _converted(group: ClassicGroup, request: Heartbeat, view: View) -> ConsumerOutcome:
-    """What replaces a classic group: a consumer group with the same members or, if it has none, a new group."""
+    """What replaces a classic group: a consumer group with the same members, or None if it has none."""
     if not is_empty(group):
         return upgrade(group, view)
     return ConsumerOutcome(None, [] if request.is_local else [*removal(group)])

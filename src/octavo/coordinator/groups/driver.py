@@ -116,7 +116,7 @@ class GroupDriver:
             self._check_timers()
 
     def _check_timers(self) -> None:
-        """Handle all timers that are due. Runs on a thread of the scheduler."""
+        """Handle all timers that are due. Runs on a thread of the scheduler, or in `check_timers`."""
         replies: list[Reply] = []
         with self._store.lock:
             while (due := self._timers.next_due()) is not None:

@@ -29,7 +29,7 @@ def listed(group: Group) -> Row:
 
 
 def removal(group: Group) -> list[Write]:
-    """The tombstones that remove a group; none if it was never written."""
+    """The tombstones that remove a group; none for a consumer group that was never written."""
     if isinstance(group, ClassicGroup):
         return [tombstone(group.group_id)]
     return tombstones(group) if group.is_written else []

@@ -67,7 +67,7 @@ class GroupPartition:
             self.groups.pop(group_id, None)
 
     def add_simple_groups(self, group_ids: Iterable[str]) -> None:
-        """Add the groups that have committed offsets but never had members."""
+        """Add groups that have committed offsets, but neither members nor a record of their own."""
         for group_id in group_ids:
             if group_id not in self.groups:
                 self.groups[group_id] = ClassicGroup(group_id)
@@ -76,7 +76,7 @@ class GroupPartition:
         try:
             decoded = decode_consumer_offsets_record(record.key, record.value)
         except CorruptionError:
-            return  # a kind of record that is unknown here; Kafka skips those, and fails at damaged ones
+            return  # a record of an unknown kind, or a damaged one; Kafka skips the former and fails at the latter
         kind, key = decoded.key
         value = None if decoded.value is None else decoded.value.data
         if kind.id in OFFSET_RECORDS:

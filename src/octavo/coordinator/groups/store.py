@@ -78,7 +78,7 @@ class GroupStore:
             yield partition
 
     def _settle(self, topic_partition: TopicPartition, partition: GroupPartition) -> None:
-        """Move the groups here that were formed while there was no topic."""
+        """Move here the groups that were formed while there was no topic."""
         for group_id in [known for known in self._nowhere.groups if self.topic.partition_of(known) == topic_partition]:
             partition.adopt(group_id, self._nowhere.groups.pop(group_id))
 

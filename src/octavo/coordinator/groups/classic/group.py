@@ -116,7 +116,7 @@ class ClassicGroup:
         return max(sorted(votes, key=_bucket), key=votes.__getitem__)
 
     def parsed_topics(self) -> frozenset[str] | None:
-        """The topics that the members of a consumer group subscribe to; None if unknown."""
+        """The topics that the members subscribe to, if they are consumers; None if unknown."""
         if not self.uses_consumer_protocol:
             return None
         topics: set[str] = set()

@@ -79,7 +79,7 @@ NO_TOPICS = GroupTopics()
 
 
 class OpenTopics:
-    """The topics of log directories; listed again once there is a new mapping of logs."""
+    """The topics of log directories; listed again once `LogManager.logs` is another mapping."""
 
     def __init__(self, log_manager: LogManager) -> None:
         self._log_manager = log_manager

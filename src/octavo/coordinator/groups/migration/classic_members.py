@@ -1,7 +1,7 @@
 """Members of a consumer group that use the classic protocol.
 
-A heartbeat tells them to join again, and the answers to JoinGroup and SyncGroup say what the answer to a
-ConsumerGroupHeartbeat would have said.
+The answer to a Heartbeat tells them when to join again, and the answers to JoinGroup and SyncGroup say what the answer
+to a ConsumerGroupHeartbeat would have said.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def heartbeat(group: ConsumerGroup, body: Row, token: Hashable, view: View) -> C
 
 
 def leave(group: ConsumerGroup, rows: list[Row], token: Hashable, view: View) -> ConsumerOutcome:
-    """LeaveGroup: an administrator removes members, by their member ids or their instance ids."""
+    """LeaveGroup: removes members, given by their ids or, if an administrator asks, by their instance ids alone."""
     change, answers, members = Transition(group, view), [], dict[str, Member]()
     for row in rows:
         member_id, instance_id = row["memberId"], row["groupInstanceId"]
