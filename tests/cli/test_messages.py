@@ -16,6 +16,7 @@ import pytest
 
 import octavo as library
 from octavo.cli.command_table import COMMANDS
+from octavo.storage.directory.log_root import OFFLINE_LOG
 from octavo.storage.segment.log_file import LogFile
 from octavo.system.filesystem import LocalFileSystem, Lock
 from octavo.system.os_errors import described, placed
@@ -164,11 +165,20 @@ def test_a_directory_that_goes_offline_is_not_printed_by_the_logging_module() ->
     """The caller gets the error; Python's fallback for loggers without a handler would print it a second time."""
     program = (
         "import logging, octavo.storage.directory.log_root as module;"
-        "module._log.error('%s is offline: %s', 'here', 'why')"
+        "logging.getLogger(module.OFFLINE_LOG).error('%s is offline: %s', 'here', 'why')"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stderr == ""
-    assert logging.getLogger("octavo.storage.directory.log_root").handlers
+    assert logging.getLogger(OFFLINE_LOG).handlers
+
+
+def test_a_partition_that_is_not_opened_is_printed_by_the_logging_module(tmp_path: Path) -> None:
+    """No error says so: the warning must reach a program that has not set up logging."""
+    link = tmp_path / "t-0"
+    link.symlink_to(tmp_path / "unmounted")
+    program = "import sys, octavo; octavo.LogDir(sys.argv[1]).close()"
+    run = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True)
+    assert run.stderr.startswith(f"{link} is not opened: it is a link to a folder that does not exist")
 
 
 def test_a_lock_names_its_holder_and_what_still_works(logs: Path) -> None:

@@ -42,9 +42,11 @@ _WITHOUT_LOCK = f"{ONLY_READ}, or use --dry-run"
 # A topic name stands for all of its partitions.
 Only = Collection[TopicPartition | str]
 
-OFFLINE_LOG = __name__  # its errors are about a directory (the first argument) that is offline, and why (the second)
-_log = logging.getLogger(OFFLINE_LOG)
-_log.addHandler(logging.NullHandler())  # whoever uses a directory that goes offline gets the same sentence as an error
+_log = logging.getLogger(__name__)
+# The logger whose errors say that a directory (the first argument) is offline, and why (the second).
+OFFLINE_LOG = f"{__name__}.offline"
+_offline_log = logging.getLogger(OFFLINE_LOG)
+_offline_log.addHandler(logging.NullHandler())  # whoever uses such a directory gets the same sentence as an error
 
 
 class Selection:
@@ -80,7 +82,7 @@ def lock_directory(root: Path, filesystem: FileSystem | None = None) -> Lock:
 
 
 class LogRoot:
-    """A directory of partition folders. Before `begin`, nothing in it changes except its lock.
+    """A directory of partition folders. Before `begin`, only its lock and a missing meta.properties are written.
 
     Partitions outside the selection are neither opened nor changed: their lines in the checkpoints stay, and after a
     crash the directory does not count as cleanly stopped until they have been recovered, too.
@@ -219,7 +221,7 @@ class LogRoot:
         return opened
 
     def begin(self) -> None:
-        """Read and remove the mark of a clean stop: without the mark, the next start recovers."""
+        """Read and remove the mark of a clean stop: without it, the next start recovers. Then read the checkpoints."""
         mark = self.path / CLEAN_SHUTDOWN
         self.clean = self.files.exists(mark)
         if self.clean:
@@ -245,7 +247,7 @@ class LogRoot:
         """Stop using the directory, since its disk failed."""
         if self.failure is None:
             self.failure = described(error)
-            _log.error("%s is offline: %s", self.path, self.failure)
+            _offline_log.error("%s is offline: %s", self.path, self.failure)
             self.on_offline()
 
     def unlock(self) -> None:
@@ -269,7 +271,7 @@ class LogRoot:
 
 
 def _is_of_broker(name: str) -> bool:
-    """Whether a broker makes folders with this name; it never writes `t-00`."""
+    """Whether a broker makes folders with this name; it never makes `t-00`."""
     try:
         return name == REMOTE_LOG_INDEX_CACHE or PartitionFolder.parse(name).name == name
     except (CorruptionError, EncodingError):
