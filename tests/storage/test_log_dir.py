@@ -142,7 +142,7 @@ def test_a_holder_of_a_deleted_topics_log_cannot_append(tmp_path: Path) -> None:
         log = logs.log("t", 0)
         log.append_as_leader(batch(0, 10), leader_epoch=0)
         logs.delete_topic("t")
-        with pytest.raises(KafkaStorageError, match="it is deleted"):
+        with pytest.raises(KafkaStorageError, match="it was deleted"):
             log.append_as_leader(batch(0), leader_epoch=0)
 
 
@@ -187,7 +187,7 @@ def test_a_directory_that_is_discarded_is_closed_without_another_write(tmp_path:
     held = {path for path in tmp_path.rglob("*") if path.name != ".lock"}
     logs.close(discard=True)
     assert set(tmp_path.rglob("*")) == held
-    with pytest.raises(KafkaStorageError, match="its directory is removed"):
+    with pytest.raises(KafkaStorageError, match="its directory is being removed"):
         log.append_as_leader(bytearray(batch(3)), leader_epoch=0)
     with opened(tmp_path) as logs:
         assert logs.log("t", 0).log_end_offset == 3

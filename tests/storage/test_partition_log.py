@@ -78,11 +78,11 @@ def test_folder_is_renamed_and_deleted(world: World, tmp_path: Path) -> None:
     fill(log, 12)
     log.rename_for_deletion("t-0.0123456789abcdef0123456789abcdef-delete")
     assert not (tmp_path / "t-0").exists()
-    with pytest.raises(KafkaStorageError, match="cannot append: it is deleted"):
+    with pytest.raises(KafkaStorageError, match="cannot append: it was deleted"):
         fill(log, 1)
     log.delete()
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(KafkaStorageError, match="it is deleted"):
+    with pytest.raises(KafkaStorageError, match="it was deleted"):
         log.read(0, 100)
 
 

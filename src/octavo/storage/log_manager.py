@@ -144,7 +144,7 @@ class LogManager(Closing):
 
     @property
     def recovery(self) -> list[Loss]:
-        """What recovery cut or dropped from the logs since they were opened; empty if nothing was lost."""
+        """What recovery cut or dropped from the logs, at the opening or since then; empty if nothing was lost."""
         return self._open.losses()
 
     @property
@@ -204,7 +204,7 @@ class LogManager(Closing):
 
     @property
     def broker_properties(self) -> Mapping[str, Given]:
-        """The broker's configs, as given or as found in its metadata."""
+        """The broker's configs by name: those given, and those that clients set, here or on Kafka."""
         return self._configs.broker
 
     @property
@@ -250,7 +250,8 @@ class LogManager(Closing):
     ) -> bytes:
         """Create a topic, each partition in the directory with the fewest partitions; returns the topic's id.
 
-        `partitions` is a number of partitions, or their numbers. A replica needs the `topic_id` of the topic it copies.
+        `prefer_directory` and the broker config cordoned.log.dirs override that choice of directories. `partitions` is
+        a number of partitions, or their numbers. A replica needs the `topic_id` of the topic it copies.
         """
         return self._admin.create(topic, partitions, configs or {}, topic_id)
 

@@ -229,12 +229,12 @@ class PartitionLog(Log):
             folder = self.folder.with_name(name)
             self._filesystem.rename(self.folder, folder)
             self.folder = folder
-            self.abandon("it is deleted")
+            self.abandon("it was deleted")
 
     def delete(self) -> None:
         """Remove the folder and everything in it. The log cannot be used afterwards."""
         with self.lock, self.noting_failure("delete"):
-            self.abandon("it is deleted")
+            self.abandon("it was deleted")
             remove_folder(self._filesystem, self.folder)
 
     def disown(self) -> None:

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 def read_offsets(filesystem: FileSystem, path: Path) -> dict[TopicPartition, int]:
-    """A checkpoint's offsets. As in Kafka, a missing or unreadable checkpoint counts as empty."""
+    """A checkpoint's offsets. As in Kafka, a missing or damaged checkpoint counts as empty."""
     if not filesystem.exists(path):
         return {}
     try:
@@ -68,7 +68,7 @@ class OffsetCheckpoints:
             offsets.pop(topic_partition, None)
 
     def write(self, logs: Logs) -> None:
-        """Write the three checkpoints that say where logs begin and end."""
+        """Write all checkpoints except the cleaner's."""
         self.write_recovery_points(logs)
         self.write_log_start_offsets(logs)
         self.write_high_watermarks(logs)

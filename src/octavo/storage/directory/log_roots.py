@@ -31,7 +31,7 @@ def as_paths(given: Paths) -> list[Path]:
 
 
 def _local(place: str | os.PathLike[str]) -> Path:
-    if isinstance(place, UrlPath):  # of a file system that can read it
+    if isinstance(place, UrlPath):  # the caller's file system can read it
         return place
     path = local_path(os.fspath(place))
     if path is None:
@@ -114,7 +114,7 @@ def live(roots: Sequence[LogRoot]) -> list[LogRoot]:
 def replace_everywhere(
     roots: Sequence[LogRoot], file: SharedFile[SharedContent], revision: int, content: SharedContent
 ) -> None:
-    """Give a file new content in every directory in use; KafkaStorageError if there is none."""
+    """Give a file new content in every directory in use; KafkaStorageError if none is in use."""
     encoded, written = file.encode(revision, content), 0
     for root in live(roots):
         with root.unless_offline():

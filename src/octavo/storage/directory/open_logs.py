@@ -37,7 +37,7 @@ class OpenLogs:
 
     The partitions of a topic appear and disappear all at once: `logs` is replaced, never modified.
 
-    When a directory goes offline its logs stay listed; using one raises KafkaStorageError with the reason.
+    When a directory goes offline, its logs stay listed; using one raises KafkaStorageError with the reason.
     """
 
     def __init__(self, roots: Sequence[LogRoot], environment: Environment) -> None:
@@ -156,7 +156,7 @@ class OpenLogs:
                 log.abandon(f"its directory is offline: {root.failure}")
 
     def losses(self) -> list[Loss]:
-        """What recovery has cut or dropped from the logs since they were opened, log by log."""
+        """What recovery cut or dropped from the logs, at the opening or since then, log by log."""
         return [loss for log in self._all() for loss in _losses(log)]
 
     def _all(self) -> list[PartitionLog]:
@@ -175,7 +175,7 @@ class OpenLogs:
         failures: list[KafkaStorageError] = []
         if discard:
             for log in self._all():
-                log.abandon("its directory is removed")
+                log.abandon("its directory is being removed")
         else:
             failures = [failure for root in self.live_roots for failure in self._close(root)]
         for root in self.roots:

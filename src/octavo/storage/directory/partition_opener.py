@@ -57,7 +57,8 @@ class PartitionOpener:
         """Open every selected partition of the directories.
 
         With `skip_unreadable`, a partition that cannot be loaded is left untouched. Without it, its error is raised and
-        nothing is opened; a directory that was stopped cleanly still counts as such.
+        nothing is opened (a directory that was stopped cleanly still counts as such), but if its disk failed, only its
+        directory goes offline.
         """
         loading = self._begin_loading()
         unreadable: list[OctavoError] = []

@@ -50,7 +50,7 @@ class TopicAdmin:
     def create(
         self, topic: str, partitions: Partitions | None, configs: Mapping[str, Given], topic_id: bytes | None = None
     ) -> bytes:
-        """Create a topic, each partition in the directory with the fewest partitions; returns the topic's id."""
+        """Create a topic, each partition in the directory that `OpenLogs.place` chooses; returns the topic's id."""
         with self._logs.usable():
             new = self.prepare(topic, partitions, configs, topic_id)
             is_whole = partitions is None or isinstance(partitions, int)

@@ -55,9 +55,11 @@ class TopicChanges:
         """Create partitions of a topic; `wanted` is what is stored for the topic afterwards.
 
         1. Store `wanted` with a pending creation. 2. Make the folders. 3. Sync their names. 4. Show the partitions. 5.
-        Store `wanted` alone. A crash in 1 leaves the record in some directories or none, a crash in 2 to 5 in all of
-        them: if there is one, `complete` resumes at 2. An error in 1 to 3 undoes the change: the folders are renamed to
-        `-delete`, then what was stored before is stored again; if that fails, `complete` creates the whole topic.
+        Store `wanted` alone. A crash in 1 or 5 leaves the record of the pending creation in some directories or none, a
+        crash in 2 to 4 in all of them. If there is one, `complete` resumes at 2; but if a directory has stored the
+        topic without it, `complete` stores that version everywhere. An error in 1 to 3 undoes the change: the folders
+        are renamed to `-delete`, then what was stored before is stored again; if that fails, `complete` creates the
+        whole topic.
         """
         before, made = self._configs.stored.get(topic), Made()
         numbers = tuple(topic_partition.partition for topic_partition in topic_partitions)
@@ -83,10 +85,10 @@ class TopicChanges:
 
         1. Store `known` with pending deletions. 2. Hide the partitions. 3. Rename their folders to `-delete`; they are
         removed later. 4. Store only the other topics. 5. Write the checkpoints without the deleted ones. A crash in
-        1 leaves the record in some directories or none, a crash in 2 to 4 in all of them: if there is one, `complete`
-        resumes at 2. Partitions that could not be renamed are shown again; their deletion can be tried again. If no
-        partition of a topic was renamed, its record is removed too, so that a topic still in use does not disappear at
-        the next open.
+        1 or 4 leaves the record of the deletion in some directories or none, a crash in 2 or 3 in all of them: if there
+        is one, `complete` resumes at 2. Partitions that could not be renamed are shown again; their deletion can be
+        tried again. If no partition of a topic was renamed, its record is removed too, so that a topic still in use
+        does not disappear at the next open.
         """
         found = {topic: self._place(topic) for topic in known}
         logs = {topic_partition: place for own in found.values() for topic_partition, place in own.items()}

@@ -55,8 +55,8 @@ class _NoLock:
 class OverlayFileSystem:
     """Files are opened for reading only; writes go to files in the `scratch` folder.
 
-    It shows the machine's files, and those `at_urls` under their `UrlPath`. A truncated log is not copied, it just ends
-    earlier; an index is copied at its first write. Thread-safe. A folder is renamed with its files but without
+    It shows the machine's files, and those `at_urls` under their `UrlPath`. A truncated log is not copied: it just ends
+    earlier. An index is copied at its first write. Thread-safe. A folder is renamed with its files but without
     subfolders: partitions have none.
     """
 

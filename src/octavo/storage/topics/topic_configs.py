@@ -87,7 +87,7 @@ class TopicConfigs:
         return {name: value for name, value in merged.items() if value is not None and name in TOPIC_CONFIGS}
 
     def source(self, topic: str, name: str) -> str:
-        """Where a topic's config comes from: a file, with the config there if its name differs, or `default`.
+        """Where a topic's config comes from: a file, with the config's name there if it differs, or `default`.
 
         Explicit configs come from no file: they are not considered.
         """
