@@ -60,7 +60,7 @@ class CleanerStates:
             self._uncleanable[topic_partition] = reason
 
     def keep_marks(self, topic_partitions: Collection[TopicPartition]) -> None:
-        """Keep only the marks of these partitions; the others are gone."""
+        """Keep only the marks of these partitions: the others are no longer open."""
         with self._lock:
             kept = self._uncleanable.keys() & set(topic_partitions)
             self._uncleanable = {topic_partition: self._uncleanable[topic_partition] for topic_partition in kept}

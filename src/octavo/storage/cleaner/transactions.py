@@ -37,7 +37,8 @@ class CleanedTransactions:
 
     retained: list[AbortedTxn] = field(default_factory=list)  # for the transaction index of the cleaned segment
     _coming: list[tuple[int, AbortedTxn]] = field(default_factory=list)  # a heap by first offset
-    # The transactions whose marker has not been read yet, by producer id, and those of them with a batch.
+    # By producer id: the aborted transactions whose marker has not been read yet, those of them of which a batch has
+    # been read, and the committed ones of which a batch has been read, but not the marker.
     _ongoing_aborted: dict[int, AbortedTxn] = field(default_factory=dict)
     _seen_aborted: set[int] = field(default_factory=set)
     _ongoing_committed: set[int] = field(default_factory=set)
@@ -83,7 +84,8 @@ class CleanedTransactions:
 def collect_aborted(
     indexes: Mapping[int, Sequence[AbortedTxn]], base_offset: int, log_start_offset: int, upper_bound_offset: int
 ) -> list[AbortedTxn]:
-    """The aborted transactions that begin before the upper bound, from the indexes of this segment and later ones."""
+    """The aborted transactions that overlap the offsets from the log's start up to, but not including, the upper bound,
+    from the indexes of the segment with this base offset and of later ones."""
     later = (aborted for base, aborted in indexes.items() if base >= base_offset)
     return txn_index.search(chain.from_iterable(later), log_start_offset, upper_bound_offset)
 

@@ -16,7 +16,7 @@ def unpack(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Decompress the first batches of the table into the scratch; returns where the records of each one start and end.
 
-    Batches that are skipped or empty have no records.
+    For a batch that is skipped or empty, both are the same.
     """
     fields = table[["position", "size", "attributes", "count"]][:UNPACK_BATCHES].tolist()
     bounds = [0]

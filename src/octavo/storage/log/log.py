@@ -220,8 +220,8 @@ class Log(ABC):
     def make_certain(self, action: str) -> None:
         """Load the log again if a change was interrupted; `lock` is held.
 
-        The log may have been closed while this thread waited for the lock, and its folder may have another owner by
-        now.
+        First checks again that the log can be used: it may have been closed while this thread waited for the lock, and
+        its folder may have another owner by now.
         """
         self.check_usable(action)
         if self.is_uncertain:

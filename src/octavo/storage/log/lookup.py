@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 def special_offset(log: Log, timestamp: int, isolation: Isolation) -> FoundOffset:
-    """The answer for a special timestamp that needs no search; `NOT_FOUND` for those of tiered storage."""
+    """The answer for a special timestamp that needs no search; `NOT_FOUND` for offsets in tiered storage."""
     if timestamp == SpecialTimestamp.LATEST:
         return _found(log.last_fetchable_offset(isolation), log.epochs.latest_epoch)
     if timestamp in (SpecialTimestamp.EARLIEST, SpecialTimestamp.EARLIEST_LOCAL):
@@ -111,7 +111,7 @@ def _scan(
 
 
 def _seek(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Place | None:
-    """The first matching record after a position. Reads little at once, and only the headers of most batches."""
+    """The first matching record from a position on. Reads little at once, and only the headers of most batches."""
     file, end, wanted = log.file, log.size, _READ_BYTES
     while position < end:
         data = file.pread(min(wanted, end - position), position)

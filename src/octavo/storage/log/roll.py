@@ -76,11 +76,11 @@ def roll(log: Log, base_offset: int) -> None:
 
     The log's lock is held. 1. Remove files with that base offset that a crash may have left. 2. Close the old segment:
     write its closing time index entry, trim its files. 3. If the recovery point is at the log's end, sync the old
-    segment: no later flush and no recovery would look at it. 4. Create the new log file. 5. Add it to the log and move
-    the end. 6. Write a snapshot of the producers at the new base offset, synced only if the recovery point is already
-    there. 7. In the background, flush everything before the new segment, the snapshot first. A crash before 5 leaves at
-    most an extra empty segment, which loading finds; the old one is complete either way. After a crash before 7,
-    recovery checks what was not flushed.
+    segment: no later flush and no recovery would look at it. 4. Create the new log file. 5. Add it to the log, and let
+    the log's end point to its first byte. 6. Write a snapshot of the producers at the new base offset, synced only if
+    the recovery point is already there. 7. In the background, flush everything before the new segment, the snapshot
+    first. A crash before 5 leaves at most an extra empty segment, which loading finds; the old one is complete either
+    way. After a crash before 7, recovery checks what was not flushed.
     """
     base_offset = max(base_offset, log.log_end.offset)
     active = log.segments.active

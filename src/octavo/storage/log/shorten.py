@@ -64,8 +64,8 @@ def truncate_to(log: Log, offset: int) -> bool:
 
     1. Schedule the deletion of the segments after the offset and of their snapshots. 2. Cut the active segment. 3. Move
     the log's end, and with it the recovery point: anything after it on disk must be checked after a crash. 4. Cut the
-    epochs. 5. Restore the producers' state as of the offset. 6. Lower the log start and the high watermark to it if
-    they lie above. A crash leaves a log that is too long; the caller has to truncate again.
+    epochs. 5. Lower the log start to the offset if it lies above. 6. Restore the producers' state as of the offset. 7.
+    Lower the high watermark likewise. A crash leaves a log that is too long; the caller has to truncate again.
     """
     if offset < 0:
         raise OctavoError(f"{log.folder}: cannot truncate to offset {offset}, expected 0 or more")

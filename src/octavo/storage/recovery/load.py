@@ -174,8 +174,8 @@ class _Loader:
             if SegmentFile(base_offset, FileKind.TIME_INDEX).name not in names:
                 segment.files.time_index.reset()
             has_index = SegmentFile(base_offset, FileKind.OFFSET_INDEX).name in names
-            # Segments that will be recovered anyway must wait their turn: torn batches may precede them, whose
-            # producers could not be replayed.
+            # Segments that will be recovered anyway must wait their turn: torn batches may precede them, and a replay
+            # of the producers cannot get past those.
             if base_offset < unflushed_from and not (has_index and _has_sound_txn_index(segment)):
                 self._recover_segment(segment)
             self._segments.add(segment)
@@ -207,7 +207,7 @@ class _Loader:
             self._recover_unflushed(self._segments.overlapping(request.recovery_point))
         tail = self._tail()
         if request.clean and tail is not None and tail.end_position < self._segments.active.size:
-            # Kafka trusts a clean stop, and would append after a torn batch, where no reader can get to.
+            # Kafka trusts a clean stop, and would append after a torn batch, which no reader can get past.
             self._recover_unflushed([self._segments.active])
             tail = self._tail()
         if tail is not None and tail.next_offset < request.log_start_offset:
@@ -241,7 +241,7 @@ class _Loader:
         """Cut batches at the log's end whose offsets are lower than those before them: they would give a wrong log end.
 
         No CRC covers the offset, so it may be torn in a batch that is otherwise sound. In the middle of a log such
-        batches stay (`decisions/0010-crashes.md`), because the batches after them are worth more.
+        batches stay (`docs/decisions/0010-crashes.md`), because the batches after them are worth more.
         """
         self._request.on_loss(segment.files.log.path, recovered.rising_size, recovered.size)
         cut = segment.files.log.truncate_to(recovered.rising_size)
@@ -283,7 +283,7 @@ class _Loader:
 
 
 def _has_sound_txn_index(segment: Segment) -> bool:
-    """Whether the transaction index has a plausible size, and all transactions in it end after the segment's start.
+    """Whether the transaction index has a plausible size, and no transaction in it ends before the segment's start.
 
     An entry of a newer version raises CorruptionError.
     """

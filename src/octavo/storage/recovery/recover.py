@@ -1,4 +1,4 @@
-"""Rebuilds a segment after an unclean stop: checks batches, cuts the rest and builds the indexes again."""
+"""Rebuilds a segment after an unclean stop: checks its batches, cuts what is not sound and builds its indexes again."""
 
 from __future__ import annotations
 
@@ -20,9 +20,6 @@ from octavo.system.runner import Progress
 
 # More than readers read at once, for fewer calls: nothing is decoded, so the CPU's cache does not matter.
 _CHUNK_BYTES = 8 << 20
-
-# Called with the number of bytes read since the last call.
-
 
 # Called before bytes are cut off a log file: its path, and the positions where they begin and end.
 OnLoss = Callable[[Path, int, int], None]

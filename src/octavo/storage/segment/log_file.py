@@ -91,7 +91,7 @@ class LogFile(ReleasableFile):
     def chunks(
         self, position: int = 0, end: int | None = None, *, chunk_bytes: int = CHUNK_BYTES, check_crc: bool = False
     ) -> Iterator[Chunk]:
-        """The batches between two file positions; there is no chunk if there are no batches."""
+        """The batches between two file positions; there is no chunk if there are no bytes."""
         end, at = self.size if end is None else end, position
         if position >= end:
             return

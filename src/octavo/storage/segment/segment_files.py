@@ -1,4 +1,4 @@
-"""The four files of a segment: created, renamed, synced and removed together."""
+"""The four files of a segment: renamed, synced and removed together."""
 
 from __future__ import annotations
 
