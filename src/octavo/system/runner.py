@@ -17,7 +17,7 @@ from typing import Generic, Protocol, TypeVar
 _AHEAD = 32
 
 Result = TypeVar("Result")
-Progress = Callable[[int], None]  # called with the bytes of each finished task, from any thread
+Progress = Callable[[int], None]  # called with the number of bytes done since the last call, from any thread
 
 
 class SizedTask(Protocol):

@@ -12,7 +12,7 @@ _STEPS = 16
 
 
 class BrokerClock:
-    """Runs with the machine's clock until it is advanced.
+    """Shows the machine's time, plus all that it was advanced by.
 
     Clients keep the machine's time: a record that a client stamps after `advance(days=8)` is eight days old for the
     broker, unless the topic has `message.timestamp.type=LogAppendTime`.

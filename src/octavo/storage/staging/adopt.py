@@ -28,7 +28,7 @@ Run: TypeAlias = tuple[int, NDArray[np.void]]  # a position in a file, and the b
 def is_adoptable(log: PartitionLog, path: Path, size: int, records: int) -> bool:
     """Whether a file may become a segment instead of being copied: its batches need only offsets, and it is large.
 
-    Otherwise many small segments would result. If the active segment is empty, a smaller file will do: it takes that
+    Small files would make many small segments. If the active segment is empty, a smaller file will do: it takes that
     segment's place and continues to grow.
     """
     config, active = log.config, log.segments.active

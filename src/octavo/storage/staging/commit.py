@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class CommitStep(StrEnum):
-    """The step just completed; tests stop here."""
+    """The step just completed; a test may stop the commit there."""
 
     CHECKED = "checked"
     DECIDED = "decided"
