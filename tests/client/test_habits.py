@@ -52,9 +52,9 @@ def test_a_program_of_kafka_python(store: Store, caplog: pytest.LogCaptureFixtur
     assert record.timestamp_type == 0
     said = [message.getMessage() for message in caplog.records]
     assert said == [
-        "bootstrap.servers, security.protocol, sasl.plain.password ignored as producer config: there is no broker, the"
+        "producer configs ignored: bootstrap.servers, security.protocol, sasl.plain.password; there is no broker, the"
         " log directory is used directly",
-        "request.timeout.ms ignored as consumer config: there is no broker, the log directory is used directly",
+        "consumer configs ignored: request.timeout.ms; there is no broker, the log directory is used directly",
     ]
     assert "secret" not in caplog.text
 

@@ -54,7 +54,7 @@ class Clients:
 
     @property
     def producers(self) -> list[Producer]:
-        """The producers that are not closed: even one that nobody references may hold records."""
+        """The producers, kept at least until they are closed: even one that nobody references may hold records."""
         with self._lock:
             return list(self._producers)
 

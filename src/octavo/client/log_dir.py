@@ -41,7 +41,8 @@ class LogDir(LogManager):
                 print(record.value)
 
     Opening takes the lock, recovers what was not closed cleanly (`recovery` lists the cuts), and applies no retention.
-    Closing closes the clients first: records held by producers are appended, and consumed positions are committed.
+    Closing closes the clients first: producers append the records they hold, and consumers whose commits are automatic
+    commit their positions.
 
     Args:
         paths: one log directory or several, such as the disks of one broker.
@@ -56,7 +57,7 @@ class LogDir(LogManager):
         skip_unreadable: leave partitions that cannot be loaded untouched and list them in `unreadable`.
         check_all: check every batch, even if the directory was closed cleanly.
         progress: called with a partition and the number of bytes that recovery has read since the last call.
-        on_loss: called before recovery cuts bytes off a log file, with its path and the first and last position.
+        on_loss: called before recovery cuts bytes off a log file, with its path, and where these bytes begin and end.
     """
 
     _is_disowned = False

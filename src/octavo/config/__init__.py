@@ -1,6 +1,7 @@
-"""Kafka's configs of topics and of a broker's log directories, in one table.
+"""Kafka's configs of topics, brokers and groups, in tables.
 
-`topic` and `broker` hold the rows; `table` finds and parses them; `resolved` has the effective configs.
+`topic`, `broker`, `consumer_groups` and `groups` hold the rows; `table` finds and parses them; `resolved` has the
+effective configs.
 """
 
 from octavo.config.key import ConfigKey, Synonym, Unit

@@ -1,4 +1,4 @@
-"""The broker configs that the owner of log directories needs, other than those that give topics their defaults."""
+"""The broker configs that Octavo knows, other than those that give topics their defaults."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class BrokerTable(ConsumerGroupTable):
         doc="How long a cleaner thread sleeps when no log is due.",
     )  # fmt: skip
 
-    # The network front
+    # The network
     auto_create_topics_enable: bool = config(
         BOOLEAN, True,
         doc="Whether a topic is created when a client first asks for it. Producers in the same process create topics "
@@ -291,8 +291,7 @@ class BrokerTable(ConsumerGroupTable):
     # Internal topics
     offsets_topic_num_partitions: int = config(
         INT, 50, Between(1),
-        doc="How many partitions __consumer_offsets is created with. If it is changed later, groups are looked for in "
-        "the wrong partitions, and their offsets are not found.",
+        doc="How many partitions __consumer_offsets is created with. Once the topic exists, this has no effect.",
     )  # fmt: skip
     offsets_topic_segment_bytes: int = config(
         INT, 100 << 20, Between(1),
@@ -312,8 +311,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     transaction_state_log_num_partitions: int = config(
         INT, 50, Between(1),
-        doc="How many partitions __transaction_state is created with. If it is changed later, ids are looked for in "
-        "the wrong partitions.",
+        doc="How many partitions __transaction_state is created with. Once the topic exists, this has no effect.",
     )  # fmt: skip
     transaction_state_log_segment_bytes: int = config(
         INT, 100 << 20, Between(1),

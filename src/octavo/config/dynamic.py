@@ -1,4 +1,4 @@
-"""Which configs of a broker Kafka lets clients change while it runs."""
+"""Which of a broker's configs Kafka lets clients change while the broker runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def needs_listener(name: str) -> bool:
 
 
 def of_listener(name: str) -> bool:
-    """Whether a config decides how clients connect: Kafka then reopens its listeners, Octavo at its next start."""
+    """Whether a config decides how clients connect: Kafka reopens its listeners, Octavo uses it at its next start."""
     return name in _OF_LISTENERS or name.startswith(OF_LISTENER)
 
 

@@ -19,7 +19,7 @@ BROKER_CONFIGS: Mapping[str, ConfigKey] = keys_of(BrokerTable)
 SYNONYMS: Mapping[str, tuple[ConfigKey, Synonym]] = MappingProxyType(
     {synonym.name: (key, synonym) for key in TOPIC_CONFIGS.values() for synonym in key.synonyms}
 )
-OF_LISTENER = "listener.name."  # begins the names of configs for a single listener, which `broker` checks
+OF_LISTENER = "listener.name."  # begins the names of configs for a single listener, which `octavo.broker` checks
 REMOVED = {
     f"{broker}message.{name}"
     for broker in ("", "log.")
@@ -106,7 +106,7 @@ def _drop_what_reaches_a_broker(what: str, keys: Mapping[str, ConfigKey], given:
         del given[name]
     if new := [name for name in ignored if name not in _noted]:
         _noted.update(new)
-        _log.warning("%s ignored as %s: there is no broker, the log directory is used directly", ", ".join(new), what)
+        _log.warning("%ss ignored: %s; there is no broker, the log directory is used directly", what, ", ".join(new))
 
 
 def unknown(what: str, name: str, known: Iterable[str], listed: str = "`octavo config` lists them") -> ConfigError:

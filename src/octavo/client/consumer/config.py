@@ -133,7 +133,10 @@ class ConsumerConfig:
         doc="How the members of a group share partitions; the first assignor is used.",
     )  # fmt: skip
     group_instance_id: str | None = config(STRING, None, doc="A name of the member that survives restarts. No effect.")
-    session_timeout_ms: int = config(INT, 45_000, Between(1), doc="How long a member may send no heartbeat. No effect.")
+    session_timeout_ms: int = config(
+        INT, 45_000, Between(1),
+        doc="How long a member may go without a heartbeat. No effect.",
+    )  # fmt: skip
     heartbeat_interval_ms: int = config(INT, 3000, Between(1), doc="How often heartbeats are sent. No effect.")
     allow_auto_create_topics: bool = config(BOOLEAN, True, doc="No effect: reading does not create topics.")
     exclude_internal_topics: bool = config(

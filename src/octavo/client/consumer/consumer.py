@@ -1,4 +1,4 @@
-"""`Consumer`: returns the records of topics on demand, with a group's offsets."""
+"""`Consumer`: returns the records of topics on demand, and commits its group's offsets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Consumer(Closing):
     """Reads the partitions it is assigned, or its share of the topics it is subscribed to.
 
     Not thread-safe, like Kafka's: use one per thread. `LogDir.consumer` creates one; close it, or use it with `with`.
-    Closing commits what was returned and gives the partitions to the rest of the group.
+    Closing commits what was returned, if commits are automatic, and gives the partitions to the rest of the group.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Consumer(Closing):
         self._states = self._assignment.states
         self._collector = Collector(self._states)
         self._named: frozenset[str] = frozenset()  # topics that are subscribed to by name
-        self._warned: frozenset[str] = frozenset()  # the names for which missing topics were reported
+        self._warned: frozenset[str] = frozenset()  # the names when missing topics were last reported
         self._loop: Iterator[ConsumerRecord] | None = None
         self._idle = Signal()
         self._is_woken = False
@@ -122,7 +122,7 @@ class Consumer(Closing):
         self._refresh()
 
     def unsubscribe(self) -> None:
-        """Stop reading, and commit what was returned."""
+        """Commit what was returned, if commits are automatic, and stop reading."""
         self._check_own()
         self._assignment.replace(None)
         self._named = frozenset()
@@ -132,8 +132,8 @@ class Consumer(Closing):
         return set(self._states)
 
     def poll(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """The next records by partition, at most max.poll.records; waits up to `timeout_ms` for the first (-1:
-        forever).
+        """The next records by partition, at most `max_records` (by default max.poll.records); waits up to `timeout_ms`
+        for the first (-1: forever).
 
         If a partition cannot be read, the records of the partitions before it are returned, and the next poll raises.
         """
@@ -215,7 +215,8 @@ class Consumer(Closing):
         self._state(partition).seek(offset)
 
     def seek_to_timestamp(self, timestamp: int, *partitions: Partition) -> None:
-        """Continue from the first record of this time (milliseconds) or later, or from the end if there is none."""
+        """Continue with the first record of this time (milliseconds) or later, or at the end if there is none: in these
+        partitions, or in all."""
         for state in self._chosen(partitions):
             self._write_held()
             found = state.log.offset_for_timestamp(timestamp, self.config.isolation).offset
@@ -232,7 +233,7 @@ class Consumer(Closing):
             state.seek(self._end_offset(state.topic_partition))
 
     def pause(self, *partitions: Partition) -> None:
-        """Return nothing from these partitions until `resume`."""
+        """Return nothing from these partitions, or from any if none is named, until `resume`."""
         for state in self._chosen(partitions):
             state.is_paused = True
 
@@ -274,12 +275,12 @@ class Consumer(Closing):
         return found
 
     def beginning_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
-        """The offset of the first record of each partition."""
+        """The log start offset of each partition."""
         named = map(as_topic_partition, partitions)
         return {partition: self._log_manager.log(*partition).log_start_offset for partition in named}
 
     def end_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
-        """The offset after the last record that this consumer's isolation level may see."""
+        """For each partition, the offset after the last record that a consumer with this isolation level may see."""
         return {partition: self._end_offset(partition) for partition in map(as_topic_partition, partitions)}
 
     def wakeup(self) -> None:

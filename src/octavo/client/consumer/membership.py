@@ -21,7 +21,7 @@ class Membership(Protocol):
 
     @property
     def token(self) -> object:
-        """Changes when all partitions were lost, and perhaps read by others, since the last time."""
+        """Another object once all partitions have been lost, and perhaps read by others."""
 
     @property
     def committer(self) -> Committer:
@@ -65,7 +65,7 @@ class Subscription(NamedTuple):
     exclude_internal_topics: bool = True
 
     def partitions(self, log_manager: LogManager) -> dict[str, tuple[int, ...]]:
-        """The existing topics, with the partitions in these log directories, perhaps not all of them."""
+        """The subscribed topics that exist, each with those of its partitions that are in these log directories."""
         found: dict[str, list[int]] = {}
         for topic, number in list(log_manager.logs):
             if topic in found or self._wants(topic):

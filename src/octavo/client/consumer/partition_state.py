@@ -77,7 +77,7 @@ class PartitionState:
         Records before damage are returned first; the next call raises the error.
         """
         while (position := self.find_position()) is not None:
-            # Kept below only if there is more, since a generator that raised is finished.
+            # Stored again below only if there may be more records: a generator that has raised is finished.
             ahead, self._ahead = self._ahead, None
             fetched = ahead[0] if ahead is not None and ahead[1] == position else self._fetch(position)
             if fetched is None:

@@ -16,7 +16,8 @@ from octavo.errors import EncodingError
 from octavo.format.arrow import cast_column, from_arrow, milliseconds
 from octavo.kernels.columns import RecordColumns
 
-# The columns that are written; a scan's other columns are known and ignored, because the log determines them.
+# The columns that are written. A scan's other columns are accepted too: `partition` says where a row goes, and the rest
+# are ignored, because the log determines them.
 TAKEN = ("timestamp", "key", "value", "headers")
 KNOWN = ("topic", "partition", "offset", "timestampType", *TAKEN)
 # How many rows are handled at a time, to keep their columns and encoded batches small.

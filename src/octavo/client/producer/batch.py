@@ -171,7 +171,7 @@ class ProducerBatch:
                 _log.exception("a callback of a sent record failed")
 
     def wait(self, timeout: float | None) -> None:
-        """Wait until the batch is done or split; TimeoutError after `timeout` seconds."""
+        """Wait until the batch is done or split; raises TimeoutError after `timeout` seconds."""
         end = None if timeout is None else time.monotonic() + timeout
         while not self.is_settled:
             self.push()

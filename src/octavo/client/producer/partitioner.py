@@ -17,7 +17,7 @@ from octavo import kernels
 from octavo.kernels.columns import BinaryColumn, RecordColumns
 
 _POSITIVE = 0x7FFFFFFF
-_RECORD_OVERHEAD = 10  # about the size of a record's length, attributes, deltas and lengths
+_RECORD_OVERHEAD = 10  # about the size of a record without its key, value and headers
 _RADIX_PARTITIONS = 1 << 16
 
 
@@ -32,8 +32,8 @@ class StickyPartition:
         self.current = chooser.randrange(partitions)
 
     def appended(self, growth: int, *, is_batch_full: bool) -> None:
-        """Count what a record added to its batch; once batch.size is reached and the batch is full, draw another
-        partition."""
+        """Count what a record added to its batch. Once batch.size is reached and the batch is full, or twice batch.size
+        is reached, draw another partition."""
         self._appended_bytes += growth
         if self._appended_bytes >= self._batch_size and (is_batch_full or self._appended_bytes >= 2 * self._batch_size):
             self.current = self._chooser.randrange(self.partitions)

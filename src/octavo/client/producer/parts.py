@@ -24,7 +24,7 @@ COMPRESSION_RATIO_DETERIORATE_STEP = 0.05
 
 
 class ProducerIdentity:
-    """The id and epoch by which logs recognize a producer's batches; without `ids` there is none. Thread-safe.
+    """The id and epoch by which logs recognize a producer's batches; without `ids` it has none. Thread-safe.
 
     The id is allocated when first needed, so that creating a producer writes nothing.
     """
@@ -80,7 +80,7 @@ class CompressionRatios:
         self._ratios[topic] = estimate
 
     def reset(self, topic: str, observed: float) -> None:
-        """After a batch that was too large, assume that nothing compresses."""
+        """After a batch that was too large, assume that the topic's batches do not compress."""
         self._ratios[topic] = max(1.0, observed)
 
 

@@ -293,7 +293,7 @@ class Producer(Closing):
         return self._accumulator.append(queues, queue, record)
 
     def _send_sticky(self, queues: TopicQueues, record: Sent) -> RecordFuture:
-        """Add a record with neither a partition nor a key to the sticky partition."""
+        """Add a record to the sticky partition: it names no partition, and no key decides."""
         with queues.lock:
             queue = queues.queues[queues.sticky.current]
             batch = queue.open

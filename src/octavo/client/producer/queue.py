@@ -78,7 +78,7 @@ class PartitionQueue:
         if batch is not NO_BATCH:
             batch.close()
             is_listed = batch.is_settled or (self.closed and self.closed[-1] is batch)
-            if not is_listed:  # otherwise an interrupt came after this line the last time
+            if not is_listed:  # otherwise an interrupt came after this append the last time
                 self.closed.append(batch)
             self.open = NO_BATCH
 
@@ -161,7 +161,7 @@ class TopicQueues:
         return self.queues[partition]
 
     def spread(self, sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The partitions for records of these sizes that have neither a partition nor a key."""
+        """The partitions for records of these sizes that name none, and for which no key decides."""
         with self.lock:
             return self.sticky.spread(sizes)
 

@@ -127,7 +127,7 @@ class Sender:
 def _split_batch(batch: ProducerBatch, batch_size: int, ratio: float) -> list[tuple[int, ProducerBatch]]:
     """Divide the records of a batch into smaller batches, each with the original place of its first record.
 
-    Each has at most batch.size bytes (half of the batch, if that is not larger than batch.size), or one larger record.
+    Each has at most batch.size bytes, or half the size of a batch that was not larger than that, or one larger record.
     """
     size = batch.filled
     limit = batch_size if size > batch_size else size // 2

@@ -85,7 +85,7 @@ class ProducerTransaction:
             raise IllegalStateError(NO_TRANSACTION)
         try:
             self._session.end(commit=False)
-        except Exception:  # whoever fenced this producer has aborted it, or the next begin will
+        except Exception:  # whoever fenced this producer has aborted its transaction, or `begin` will
             self.is_open = False
             raise
         self._reset()
