@@ -12,6 +12,7 @@ from octavo.errors import NoLogDirError, UnknownTopicOrPartitionError, no_such_t
 from octavo.format import names
 from octavo.scanner.places.directory import read_directory
 from octavo.scanner.places.location import LOCAL, Location
+from octavo.scanner.places.selection import TopicSelection
 from octavo.scanner.places.wrong_place import check_log_dir
 from tests.cli.runs import octavo, printed
 from tests.scanner.segments import write_segment
@@ -168,6 +169,15 @@ def test_what_a_selection_leaves_out_is_mentioned(tmp_path: Path) -> None:
     write_segment(tmp_path / "orders-0", 0, batch(0, 3))
     (note,) = library.scan(tmp_path, re.compile("ordres.*")).notes
     assert note.sentence == "no topic matches 'ordres.*'; the topics are __consumer_offsets, orders"
+    write_segment(tmp_path / "__consumer_offsets-5", 0, batch(0, 3))
+    for topics in (None, re.compile("orders")):
+        (note,) = library.scan(tmp_path, topics, partitions=5).notes
+        assert note.sentence == "no wanted topic has a partition 5; the topics are __consumer_offsets, orders"
+
+
+def test_a_wanted_partition_that_cannot_be_listed_is_not_said_to_be_left_out() -> None:
+    there = [names.TopicPartition("orders", 0)]
+    assert TopicSelection.of(None).notes_on(there, [], "logs") == []
 
 
 def test_a_missing_partition_is_answered_with_those_there_are(tmp_path: Path) -> None:

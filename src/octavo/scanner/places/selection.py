@@ -34,8 +34,9 @@ class TopicSelection:
 
     def wants(self, topic_partition: TopicPartition) -> bool:
         topic, partition = topic_partition
-        if self.partitions is not None and partition not in self.partitions:
-            return False
+        return self._wants_topic(topic) and (self.partitions is None or partition in self.partitions)
+
+    def _wants_topic(self, topic: str) -> bool:
         if isinstance(self.topics, frozenset):
             return topic in self.topics
         return topic not in UNNAMED_TOPICS and (self.topics is None or self.topics.fullmatch(topic) is not None)
@@ -58,13 +59,19 @@ class TopicSelection:
         """The note on a selection that leaves out everything there is, which may not be what was meant."""
         if chosen or not topic_partitions or isinstance(self.topics, frozenset):
             return []
-        there = ", ".join(sorted({name for name, _ in topic_partitions}))
+        if any(map(self.wants, topic_partitions)):
+            return []  # a wanted partition that cannot be listed has its own note
+        names = sorted({name for name, _ in topic_partitions})
+        there = ", ".join(names)
+        if any(map(self._wants_topic, names)):
+            numbers = " or ".join(map(str, sorted(self.partitions or ())))
+            return [Note(place, f"no wanted topic has a partition {numbers}; the topics are {there}")]
         if self.topics is None:
             return [Note(place, f"only Kafka's internal topics are here; name one to read it: {there}")]
         return [Note(place, f"no topic matches {self.topics.pattern!r}; the topics are {there}")]
 
     def check(self, topic_partitions: Collection[TopicPartition], place: str) -> None:
-        """Refuse a name for which nothing was found; `topic_partitions` are those that exist."""
+        """Refuse a topic or a partition number that does not exist; `topic_partitions` are those that do."""
         if not isinstance(self.topics, frozenset):
             missing = sorted((self.partitions or frozenset()) - {partition for _, partition in topic_partitions})
             if missing and topic_partitions:
