@@ -21,8 +21,9 @@ def replay(
     """Apply the batches of `table` from `row` on; returns (Replayed, next row, next marker).
 
     The batches were accepted once, so only what no log may hold is checked. `markers` has a row for each control batch
-    of a producer, which receives the transaction that the batch ended. Batches without a producer id are skipped. A new
-    producer that is among the `known` ones starts with its state there, but without batches; `known` does not change.
+    with a producer id; the row receives the first offset of the transaction that the batch ended, and the last stable
+    offset after it. Batches without a producer id are skipped. A new producer that is among the `known` ones starts
+    with its state there, but without batches; `known` does not change.
     """
     if row < 0 or marker < 0:
         raise ValueError(f"row {row} and marker {marker}, expected 0 or more")
@@ -120,7 +121,7 @@ def _end_transaction(producers: ProducerArrays, entry: np.void, epoch: int, mark
 
 
 def _set_epoch(entry: np.void, epoch: int) -> None:
-    """Set the producer's epoch and forget batches of an older one."""
+    """Set the producer's epoch and, if it changes, forget the batches of the one before."""
     if entry["epoch"] != epoch:
         entry["epoch"] = epoch
         entry["batch_count"] = entry["next_batch"] = 0

@@ -57,7 +57,7 @@ def _encode_one(
     _, end = cut_batches(columns, row, columns.rows, draft, batch_size, 0.0)
     size, count = int(draft["size"][0]), end - row
     columns.offset = np.arange(columns.rows) - row + int(batch["base_offset"][0])
-    room = bytearray(size + 5)  # the encoder needs room for the longest length before a record
+    room = bytearray(size + 5)  # the encoder needs room for the longest length field of a record
     code, _, written = encode_batches(columns, row, draft, room, 0)
     if code != Code.DONE or written > len(out):
         return None, row

@@ -1,5 +1,5 @@
 """Searches the slots of an index; finds the first batch that reaches an offset or a timestamp, and the first record
-with a given timestamp. In plain Python."""
+that reaches a timestamp. In plain Python."""
 
 from __future__ import annotations
 

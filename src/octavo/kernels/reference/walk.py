@@ -99,7 +99,7 @@ def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, 
             break
         if kind == Kind.MESSAGE and end > first and before["position"] + before["size"] != row["position"]:
             break
-        # A count is limited to what its bytes can hold; the decode refuses a larger one.
+        # A count is limited to what its bytes can hold; the decoder refuses a larger one.
         records += 1 if kind == Kind.MESSAGE else min(max(int(row["count"]), 0), area // layout.MIN_RECORD_BYTES)
         size += area
         end += 1
