@@ -281,7 +281,8 @@ class Scan:
         return self.limit(records).to_table()
 
     def count(self) -> int:
-        """How many records there are. Most batches have the count in their header, so few records are decoded."""
+        """How many records there are. Few are decoded, since most batches have the count in their header; with `key` or
+        `grep`, all are."""
         if self._request.where is not None:
             return sum(batch.num_rows for batch in self.to_reader())
         reader = TaskReader(("offset",), self._findings)

@@ -23,9 +23,10 @@ class Note(NamedTuple):
 
 
 class ScanFindings:
-    """Collects what is unexpected while tasks are read: in `notes`, and in `damage_count` how many damaged places.
+    """Collects what is unexpected while tasks are planned and read: in `notes`, with the number of damaged places in
+    `damage_count`.
 
-    With `on_damage="raise"` the first damaged place raises its error, with `"skip"` reading continues after it.
+    With `on_damage="raise"` the first damaged place raises its error; with `"skip"` reading continues after it.
     """
 
     def __init__(self, on_damage: OnDamage = "raise", advice: str = "") -> None:

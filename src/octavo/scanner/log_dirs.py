@@ -1,4 +1,5 @@
-"""Reads several places as one, such as a cluster's disks; if a partition has two copies, the longer one is read."""
+"""Reads several places as one, such as a cluster's disks; of two copies of a partition, it reads the one that reaches
+further."""
 
 from __future__ import annotations
 
@@ -82,7 +83,7 @@ def distinct(places: Iterable[Place]) -> list[Location]:
 
 
 def merge(directories: Sequence[Directory]) -> LogDirs:
-    """The partitions of all directories; if several have the same one, the longest copy, with a note."""
+    """The partitions of all directories; if several have the same one, the copy that reaches furthest, with a note."""
     copies: dict[TopicPartition, list[PartitionFiles]] = {}
     for directory in directories:
         for topic_partition, files in directory.partitions.items():

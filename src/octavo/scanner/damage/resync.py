@@ -22,11 +22,12 @@ _OFFSETS = 2**31  # a segment cannot span more
 def next_sound_position(
     log: ReadableFile, start: int, end: int, next_offset: int, *, before: int | None = None
 ) -> int | None:
-    """The first position from `start` on at which a sound batch begins whose offsets may follow `next_offset`.
+    """The first position from `start` on at which a sound batch begins that may come next in the log.
 
-    The batch ends by `end`, and begins before the position `before` if that is given. Candidates are recognized by
-    their first bytes and then checked completely. All checks together may read only a few times the number of bytes
-    searched, because garbage can look like many headers. Zeros never do.
+    Its offset is `next_offset` or a later one that the segment can hold. The batch ends by `end`, and begins before the
+    position `before` if that is given. Candidates are recognized by their first bytes and then checked completely. All
+    checks together may read only a few times the number of bytes searched, because garbage can look like many headers.
+    Zeros never do.
     """
     before = end if before is None else before
     budget = 4 * (before - start) + _WINDOW_BYTES

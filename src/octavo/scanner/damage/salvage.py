@@ -71,7 +71,8 @@ def walk_into(log: ReadableFile, start: int, end: int, next_offset: int, path: s
 
 
 def _doubtful_rows(chunk: Chunk) -> list[int]:
-    """The damaged batches whose length may be wrong, because the next batch does not begin with the next offset."""
+    """The damaged batches whose length may be wrong, because the next batch does not begin with the next offset, or is
+    not in this chunk."""
     flawed = np.flatnonzero(broken(chunk.table))
     following = np.append(chunk.table["base_offset"][1:], -1)
     rows: list[int] = flawed[following[flawed] != last_offsets(chunk.table)[flawed] + 1].tolist()

@@ -118,7 +118,8 @@ class ScanConsumer(Closing):
         self._one(partition).seek(offset)
 
     def seek_to_timestamp(self, timestamp: int, *partitions: Partition) -> None:
-        """Continue from the first record of this time (milliseconds) or later, or from the end if there is none."""
+        """Continue with the first record of this time (milliseconds) or later, or at the end if there is none: in these
+        partitions, or in all."""
         for partition in self._chosen(partitions):
             offset = partition.first_from(timestamp)
             partition.seek(partition.reach().end if offset is None else offset)
@@ -134,7 +135,7 @@ class ScanConsumer(Closing):
             partition.seek(partition.reach().end)
 
     def pause(self, *partitions: Partition) -> None:
-        """Return no records from these partitions until `resume`."""
+        """Return no records from these partitions, or from any if none is named, until `resume`."""
         for partition in self._chosen(partitions):
             partition.is_paused = True
 
@@ -148,20 +149,21 @@ class ScanConsumer(Closing):
         return {topic_partition for topic_partition, partition in self._partitions.items() if partition.is_paused}
 
     def beginning_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
-        """The offset of the first record of each partition."""
+        """The log start offset of each partition."""
         return {partition: self._one(partition).reach().start for partition in map(as_topic_partition, partitions)}
 
     def end_offsets(self, partitions: Iterable[Partition]) -> dict[TopicPartition, int]:
-        """The offset after the last record of each partition that this consumer may see now."""
+        """For each partition, the offset after the last record that this consumer may see now."""
         return {partition: self._one(partition).reach().end for partition in map(as_topic_partition, partitions)}
 
     def offsets_for_times(self, times: Mapping[Partition, int]) -> dict[TopicPartition, int | None]:
-        """The offset of the first record of a time (milliseconds) or later; None if there is none."""
+        """For each partition, the offset of the first record of the given time (milliseconds) or later; None if there
+        is none."""
         named = {as_topic_partition(partition): timestamp for partition, timestamp in times.items()}
         return {partition: self._one(partition).first_from(timestamp) for partition, timestamp in named.items()}
 
     def committed(self, partition: Partition) -> int | None:
-        """The offset that the group had committed for a partition when this consumer was created; None without one."""
+        """The offset that the group had committed for a partition when this consumer was created, or None."""
         return self._committed.get(as_topic_partition(partition))
 
     def commit(self, offsets: object = None) -> None:

@@ -1,6 +1,6 @@
 """Finds an offset or a timestamp and shows how: Kafka's fetch and ListOffsets on a snapshot.
 
-As in a broker, a timestamp is searched only in the first segment whose largest timestamp is not below it.
+As in a broker, a timestamp is looked for only in the first segment whose largest timestamp is not below it.
 """
 
 from __future__ import annotations

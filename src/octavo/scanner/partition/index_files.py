@@ -63,7 +63,7 @@ def are_untrimmed(files: PartitionFiles, segment: ListedSegment) -> bool:
 
 
 def end_unused(ends: Iterable[bool]) -> bool | None:
-    """Whether a segment's index file ends in unused entries, as after a crash; None without index files.
+    """Whether any index file of a segment ends in unused entries, as after a crash; None without index files.
 
     One of the two is enough: when a segment is closed, a crash may come between trimming one and the other.
     """
@@ -89,9 +89,10 @@ def sound_position_after(files: PartitionFiles, segment: ListedSegment, log: Rea
 
 
 def is_sound(entry: OffsetPosition, base_offset: int, log: ReadableFile, end: int) -> bool:
-    """Whether a sound batch with matching offsets begins where the entry points; the entry may hold its first or last.
+    """Whether a sound batch with matching offsets begins where the entry points.
 
-    Up to Kafka 4.0.0 it may also hold the last offset of an append of several batches.
+    The entry may hold the first or the last offset of the batch; up to Kafka 4.0.0 also the last offset of an append of
+    several batches.
     """
     first_offset = first_offset_at(log, entry.position, end)
     return first_offset is not None and base_offset <= first_offset <= entry.offset

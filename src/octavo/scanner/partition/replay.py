@@ -13,7 +13,7 @@ from octavo.kernels.layout import CONTROL, NO_PRODUCER_ID, TRANSACTIONAL
 
 
 class TransactionReplay:
-    """The open and the aborted transactions after the batches taken so far; they must come in offset order.
+    """The open and the aborted transactions after the batches taken so far, which must come in offset order.
 
     `storage` replays producers as a whole, with epochs and sequences, and stops at a damaged marker. A reader needs
     only the transactions, and reads on after damage.

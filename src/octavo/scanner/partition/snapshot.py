@@ -33,7 +33,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class PartitionSnapshot:
-    """A partition at one moment. What a broker appends later lies above `log_end_offset`."""
+    """A partition at one moment. What a broker appends later begins at `log_end_offset`."""
 
     files: PartitionFiles
     segments: tuple[ListedSegment, ...]  # the segments that a broker would read, by base offset

@@ -79,7 +79,8 @@ class SegmentTail(NamedTuple):
 def read_tail(files: PartitionFiles, segment: ListedSegment, patience: WriterPatience | None = None) -> SegmentTail:
     """Walk a segment from its last sound index entry on, or from its start if there is none.
 
-    Damage counts only if a second look finds it again, because a broker may be writing into a preallocated file.
+    In a file that was changed recently, damage counts only if a second look finds it again, because a broker may be
+    writing into a preallocated file.
     """
     patience, tail = patience or WriterPatience(), _look(files, segment)
     for _ in range(LOOKS - 1):
@@ -118,7 +119,7 @@ def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> SegmentTail:
         damaged += len(chunk.table) - (int(sound[-1]) + 1 if len(sound) else 0)
         stop = stop if chunk.stop is None else chunk.stop
     if stop is Stop.END and not damaged:
-        size = position  # the file has been truncated to there
+        size = position  # the file was truncated to this position in the meantime
     zeros = not damaged and position < size and are_zeros(log, position, size)
     return SegmentTail(next_offset, position, size, stop, damaged, zeros, largest)
 

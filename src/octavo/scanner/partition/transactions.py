@@ -124,7 +124,7 @@ def _transactional(
 def _read_index(snapshot: PartitionSnapshot, segment: ListedSegment, notes: list[Note]) -> TxnIndex | None:
     """A segment's transaction index; None if it is missing or damaged."""
     if segment.txn_index is None and segment is not snapshot.segments[-1]:
-        return None  # the last segment's index may have been created since the listing
+        return None  # only the last segment's index may have been created since the listing
     location = snapshot.files.path(segment, FileKind.TXN_INDEX)
     try:
         return read_small(location, txn_index.decode)

@@ -64,7 +64,7 @@ class PartitionFiles:
         return self.location.child(segment.name(kind))
 
     def transient_segments(self, transient: Transient) -> tuple[ListedSegment, ...]:
-        """The segments that are being added or removed, by their suffix."""
+        """The segments with this suffix, which are being added or removed."""
         parsed = ((SegmentFile.parse(name), stat) for name, stat in self.others.items())
         return _segments((file, stat) for file, stat in parsed if file is not None and file.transient is transient)
 

@@ -23,7 +23,8 @@ MOST_SMALL_BYTES = 256 << 20
 class Entry(NamedTuple):
     """A file or folder in a listing. A folder's size and time are not looked up and are 0.
 
-    Anything unreadable (a link to itself, a bad disk, a FIFO) has `UNKNOWN_SIZE`; opening it raises the reason.
+    Anything unreadable (a link to itself, a bad disk, a FIFO) has `UNKNOWN_SIZE`; opening it raises an error that says
+    why.
     """
 
     name: str
@@ -150,7 +151,7 @@ class LocalReadableFile(Closing):
     def pread(self, buffer: memoryview, position: int, /) -> int:
         try:
             return os.preadv(self._file.fileno(), [buffer], position)
-        except OSError as error:  # the error has no path, because only the descriptor failed
+        except OSError as error:  # the error has no path, because preadv gets only a descriptor
             raise OSError(error.errno, error.strerror, self._path) from None
 
     def skip_hole(self, position: int, /) -> int:
@@ -208,7 +209,7 @@ LOCAL = LocalReadableFileSystem()
 
 
 def locate(place: str | os.PathLike[str] | Location) -> Location:
-    """A path, a `file:` URL, or any other URL that pyarrow or fsspec understands."""
+    """The location of a path, a `file:` URL, or any other URL that pyarrow or fsspec understands."""
     if isinstance(place, Location):
         return place
     text = os.fspath(place)

@@ -46,7 +46,7 @@ class Root:
 
     def was_stopped_cleanly(self, topic_partition: TopicPartition) -> bool:
         """Whether a partition's log was closed before its writer ended."""
-        # A node recovers its metadata log at each start, so the mark says nothing about that log.
+        # A node recovers its metadata log at each start, so the mark of a clean stop says nothing about that log.
         return self._once(CLEAN_SHUTDOWN, bool) is not None and topic_partition.topic != CLUSTER_METADATA_TOPIC
 
     def has_committed(self) -> bool:

@@ -82,7 +82,7 @@ class AbortedOf:
             several = f"{len(unknown)} aborted transactions are missing from the transaction indexes, the first"
             missing = several if len(unknown) > 1 else "1 aborted transaction is missing from the transaction indexes,"
             first = f"of producer {unknown[0].producer_id} up to offset {unknown[0].last_offset}"
-            self._findings.note(self._task.folder, f"{missing} {first}; found by markers in the log and left out")
+            self._findings.note(self._task.folder, f"{missing} {first}; found through markers in the log and left out")
 
 
 def look_ahead(task: ReadTask) -> list[AbortedTxn]:

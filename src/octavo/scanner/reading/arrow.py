@@ -65,7 +65,7 @@ def read_tasks(
     Args:
         tasks: some tasks of `Scan.plan`, or all.
         columns: the names of the columns, as in `Scan.columns`.
-        findings: collects what is unexpected, and decides what damage does.
+        findings: collects what is unexpected, and decides whether damage is raised or skipped.
         dictionaries: make repeating strings, such as the topic, dictionaries.
         text: make keys, values and header values strings instead of bytes.
         pool: memory to read into, from an earlier call with the same columns.

@@ -17,7 +17,7 @@ from octavo.scanner.reading.read import Filling
 
 
 def check_pattern(pattern: str) -> None:
-    """Raise ScanError if it is not an RE2 regular expression, which pyarrow uses."""
+    """Raise ScanError unless the pattern is a regular expression in the syntax of RE2, which pyarrow uses."""
     try:
         pc.match_substring_regex(_scalar(b"").cast(pa.string()), pattern)
     except pa.ArrowInvalid as error:

@@ -37,7 +37,7 @@ class SegmentRange:
 
 
 class RecordFilter(NamedTuple):
-    """Which records are wanted: those with this key, and those whose value matches a pattern (RE2) somewhere."""
+    """Which records are wanted: those with this key whose value matches a pattern (RE2) somewhere; None matches all."""
 
     key: bytes | None = None
     pattern: str | None = None
@@ -166,7 +166,8 @@ def _cuts(
         first_offset = first_offset_at(log, entry.position, end)
         if first_offset is not None and whole.first_offset <= first_offset <= entry.offset:
             cuts = [(entry.position, first_offset)]
-    beyond = int(np.searchsorted(index.offsets(), offsets.end)) + 1  # the entry before may reach beyond
+    # The batch of the entry before this one may still hold wanted offsets.
+    beyond = int(np.searchsorted(index.offsets(), offsets.end)) + 1
     if beyond < len(index):
         first_offset = first_offset_at(log, int(positions[beyond]), end)
         if first_offset is not None and first_offset >= offsets.end:
