@@ -31,7 +31,8 @@ SINK_OPTIONS = (
         "txnVersion",
         "",
         "batch",
-        "with txnAppId: a number that grows with each batch; a batch whose number was committed before is skipped",
+        "with txnAppId: a number that grows with each batch; a batch whose number is not above the last committed one"
+        " is skipped",
         ours=True,
     ),
     Option(

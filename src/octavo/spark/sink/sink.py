@@ -107,7 +107,7 @@ def commit(sink: SinkOptions, request: CommitRequest, on_step: OnStep | None = N
         if not is_new and sink.app_id is not None:
             records = sum(part.facts.records for part in request.staged)
             _log.warning(
-                "txnAppId %s has committed batch %s before: %s skipped. A new checkpoint numbers batches"
+                "txnAppId %s has committed batch %s or a later one: %s skipped. A new checkpoint numbers batches"
                 " from 0 again, and needs another txnAppId",
                 sink.app_id,
                 request.batch_id,
