@@ -1,6 +1,6 @@
 """The commands' jobs on a Spark session: the same tasks as on one machine, and therefore the same results.
 
-Arguments are the session, one or several paths and, except in `verify`, topics (none: all); the others are named.
+Arguments are the session, one or several paths and, except in `verify`, topics (none: all). The rest are given by name.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _log = logging.getLogger("octavo.spark")
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option; `scope` says which queries it affects. Names are compared without case, as in Spark."""
+    """One option; `scope` says which queries it affects. The case of its name does not matter, as in Spark."""
 
     name: str
     default: str

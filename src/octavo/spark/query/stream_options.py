@@ -1,4 +1,5 @@
-"""The options of streams: where one starts, how far it follows the log, and the size of a micro-batch."""
+"""The options of streams: where one starts, how far it follows the log, how large a micro-batch is, and where progress
+is committed."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _log = logging.getLogger("octavo.spark")
 class BrokerCommits:
     """Commits as a consumer without a subscription does. Every commit makes its own connections: none stays open.
 
-    Old brokers know topics only by name, so their ids are not sent.
+    Old brokers know topics only by name, so the ids of topics are not sent.
     """
 
     group: str

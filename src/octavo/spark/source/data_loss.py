@@ -23,7 +23,7 @@ _SKIP = 'To skip what is damaged and read the rest, set .option("onDamage", "ski
 class SourceFindings(ScanFindings):
     """What the driver or a task finds besides records, handled as the options say.
 
-    Each damaged place that is skipped is one warning, however often a stream comes across it.
+    Each damaged place that is skipped is logged once as a warning, however often a stream comes across it.
     """
 
     def __init__(self, options: SourceOptions) -> None:

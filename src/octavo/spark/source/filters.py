@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from octavo.scanner.partition.snapshot import PartitionSnapshot
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# The test that each filter applies to a value. These columns are never null.
+# The test that each filter applies to a value, which is never null.
 _TESTS: dict[type[Filter], Callable[[Any, Any], bool]] = {
     EqualTo: operator.eq,
     EqualNullSafe: operator.eq,

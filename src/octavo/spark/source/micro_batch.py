@@ -1,4 +1,4 @@
-"""How far a micro-batch goes, and what it reads: pure functions of offsets."""
+"""How far a micro-batch goes, and what it reads: functions of offsets, without access to files."""
 
 from __future__ import annotations
 

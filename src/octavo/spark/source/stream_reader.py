@@ -131,7 +131,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @short_errors
     def commit(self, end: Nested) -> None:
-        """Commit the offsets of commitGroup. Otherwise there is nothing to do: reading a log does not consume it."""
+        """Commit the offsets of commitGroup. Without it there is nothing to do: reading a log does not consume it."""
         self._commit(from_nested(end))
 
     def stop(self) -> None:

@@ -56,7 +56,7 @@ def reporting(planned: list[SourcePartition]) -> list[InputPartition]:
 
 
 def grouped(tasks: list[ReadTask], splitting: Splitting) -> list[tuple[ReadTask, ...]]:
-    """Combine neighbours while they are small, but never into fewer groups than requested."""
+    """Combine neighbours while they are small; with minPartitions, into about that many groups, or more."""
     if splitting.max_records_per_partition is not None or len(tasks) <= (splitting.min_partitions or 1):
         return [(task,) for task in tasks]
     total = sum(task.size for task in tasks)
