@@ -246,7 +246,7 @@ def test_what_the_log_refuses_names_line_and_partition(store: Path) -> None:
     octavo("create", str(store), "--topic", "u", "--partitions", "1", *configs)
     lines = b'{"key":"k"}\n\n{"value":"no key"}\n'
     run = produce(store, lines, "--format", "json", "--producer-property", "linger.ms=60000", topic="u")
-    assert run.stderr.startswith("octavo: line 3: u-0: 1 of the batch's records are refused; the first is record 1: no")
+    assert run.stderr.startswith("octavo: line 3: u-0: 1 of the batch's records is refused; the first is record 1: no")
     run = produce(store, b"k\t" + b"v" * 1000, "--key-separator", "\\t", topic="u")
     assert run.stderr == "octavo: line 1: u-0: a set of 1071 bytes, expected at most segment.bytes, 1000\n"
     sink = io.BytesIO()

@@ -73,7 +73,8 @@ def refusal(faults: Sequence[Fault]) -> RecordsRejected:
     kind = InvalidTimestampError if any(fault.is_of_time for fault in faults) else InvalidBatchError
     errors = tuple(RecordError(fault.row, fault.problem) for fault in faults)
     first = f"the first is record {errors[0].batch_index}: {errors[0].problem}"
-    return kind(f"{len(errors)} of the batch's records are refused; {first}", errors)
+    verb = "is" if len(errors) == 1 else "are"
+    return kind(f"{len(errors)} of the batch's records {verb} refused; {first}", errors)
 
 
 def null_flags(column: BinaryColumn | None, rows: int) -> Flags | None:
