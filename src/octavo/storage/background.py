@@ -64,8 +64,8 @@ class Background:
         self._environment.scheduler.schedule(name, run, delay_ms=delay_ms, period_ms=period_ms or None)
 
     def start_upkeep(self, delay_ms: int) -> None:
-        """Schedule retention, the sweep of staged files, and the removal of `-delete` folders left from before this
-        open."""
+        """Schedule retention, the sweep of staged files, and the removal of `-delete` folders that were there when
+        the directories were opened."""
         self.every(self._config.log_retention_check_interval_ms, "kafka-log-retention", self.retain)
         self.every(SWEEP_INTERVAL_MS, "octavo-staged-files", self.sweep_staged)
         for root in self._open_logs.live_roots:

@@ -47,9 +47,9 @@ def set_bytes(config: LogConfig) -> int:
 def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
     """Append whole batches; raises a child of AppendRejected where Kafka would refuse them, and then writes nothing.
 
-    Batches are walked and checked before the lock is taken. What nearly every producer sends, one plain batch that the
-    topic accepts unchanged, needs only a survey, unless the topic may refuse or change it: then it is walked and
-    checked under the lock. The steps there: 1. Assign offsets, or check the existing ones. 2. Record leader epochs. 3.
+    Batches are walked and checked before the lock is taken. What nearly every producer sends, one plain batch, needs
+    only a survey; if it turns out that the topic may refuse or change the batch, it is walked and checked under the
+    lock. The steps under the lock: 1. Assign offsets, or check the existing ones. 2. Record leader epochs. 3.
     Roll if necessary. 4. Check producers' epochs and sequences. 5. Write, with one write. 6. Move the log's end. 7.
     Update the producers; for each completed transaction write the transaction index, then update the open transactions.
     8. Raise the high watermark if there is no other replica. Then flush if flush.messages requires it. A crash before 5

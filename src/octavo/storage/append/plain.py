@@ -31,7 +31,7 @@ _rows = _Rows()
 
 
 def survey(view: memoryview, request: AppendRequest, settings: ValidationSettings) -> Survey | None:
-    """What the records of the only batch have in common; None if a closer look at the bytes is necessary."""
+    """A summary of the records in the only batch; None if a closer look at the bytes is necessary."""
     if not (request.origin.assigns_offsets and settings.keeps_plain and len(view) <= settings.max_message_bytes):
         return None
     return kernels.survey_produced(view, _rows.one, not request.trusted)

@@ -118,7 +118,7 @@ class _Mapper:
         return True
 
     def _wrapper(self, data: memoryview, table: NDArray[np.void]) -> bool:
-        assert table[0]["attributes"] & CODEC_MASK, "read_chunks lets nothing unreadable through"
+        assert table[0]["attributes"] & CODEC_MASK, "view_chunks lets nothing unreadable through"
         columns = self._decoder.decode_one(data, table[0])
         if kernels.map_columns(self.offset_table, columns, self.first_dirty_offset) < columns.rows:
             return False

@@ -51,7 +51,9 @@ class Cleaner:
     progress: Progress | None = None
 
     def clean(self, candidates: Sequence[Candidate]) -> Iterator[TaskOutcome[Candidate, Cleaned]]:
-        """Clean logs of one `LogManager`, and yield the outcome of each, in order. A log that fails stays unchanged.
+        """Clean logs of one `LogManager`, and yield the outcome of each, in order.
+
+        A log that fails before its swap stays unchanged.
 
         Logs are cleaned in waves whose maps together fit into one map's memory, assuming that a map is as large as the
         bytes to clean.

@@ -64,7 +64,7 @@ class CleanerManager:
         MapLimits.of(broker_config, b"")
 
     def configure(self, broker_config: BrokerConfig) -> None:
-        """Use new configs from the next cleaning on."""
+        """Use new configs: the I/O rate at once, the others from the next cleaning on."""
         self._set(broker_config)
         if self._tasks:
             for task in self._tasks:

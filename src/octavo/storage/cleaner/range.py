@@ -55,7 +55,7 @@ class CleanableRange(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """The cleanable share of the log's bytes; 0 for an empty log."""
+        """The cleanable share of the clean and cleanable bytes; 0 if there are none."""
         return self.cleanable_bytes / self.total_bytes if self.total_bytes else 0.0
 
     def is_eligible(self, config: LogConfig) -> bool:
