@@ -92,6 +92,14 @@ def test_more_partitions_than_memory_holds_are_refused(client: RawClient, logs: 
     assert codes == (ErrorCode.POLICY_VIOLATION, ErrorCode.POLICY_VIOLATION)
 
 
+def test_more_partitions_are_refused_even_if_each_is_assigned(client: RawClient, logs: octavo.LogDir) -> None:
+    assignments = [{"partitionIndex": number, "brokerIds": [logs.node_id]} for number in range(10_001)]
+    new = {"name": "new", "numPartitions": -1, "replicationFactor": -1, "assignments": assignments}
+    made = client.ask(CREATE_TOPICS, 4, {"topics": [new], "timeoutMs": 1000, "validateOnly": True})
+    assert made is not None
+    assert made["topics"][0]["errorCode"] == ErrorCode.POLICY_VIOLATION
+
+
 def test_a_transaction_that_nobody_could_end_is_refused(client: RawClient, logs: octavo.LogDir) -> None:
     logs.create_topic("t", 1)
     records = batch("open", origin=Origin(producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True))

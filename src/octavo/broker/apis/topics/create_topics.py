@@ -1,7 +1,7 @@
 """CreateTopics: creates topics with their configs.
 
-Unlike Kafka: a topic may be created with at most 10,000 partitions, since topics are created one after the other;
-Kafka counts those of the whole request.
+Unlike Kafka: the limit of 10,000 new partitions is one per topic, not per request, since topics are created one after
+the other.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ def _create(request: Request, context: Context, row: Row, *, validate_only: bool
             raise RequestError(ErrorCode.INVALID_CONFIG, problem)
         context.log_dir.check_topic(name, 1, configs)
         partitions = _partitions(row, context)
+        if partitions > MOST_PARTITIONS:
+            raise PolicyViolationError("Excessively large number of partitions per request.")
         if validate_only:
             topic_id = context.log_dir.check_topic(name, partitions, configs)
         else:
@@ -99,6 +101,4 @@ def _partitions(row: Row, context: Context) -> int:
         raise RequestError(ErrorCode.INVALID_REPLICATION_FACTOR, problem)
     if count < _DEFAULT or count == 0:
         raise InvalidPartitionsError("Number of partitions was set to an invalid non-positive value.")
-    if count > MOST_PARTITIONS:
-        raise PolicyViolationError("Excessively large number of partitions per request.")
     return context.config.num_partitions if count == _DEFAULT else int(count)
