@@ -1,1 +1,1 @@
-"""The broker itself."""
+"""The APIs about the broker itself."""

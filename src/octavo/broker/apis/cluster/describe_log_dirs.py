@@ -17,7 +17,7 @@ from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.partition_log import PartitionLog
 from octavo.system.url_path import UrlPath
 
-_UNKNOWN = -1  # bytes of a volume
+_UNKNOWN = -1  # the size of a volume at a URL
 
 
 def handle(request: Request, context: Context) -> Answer:

@@ -1,7 +1,7 @@
 """AlterClientQuotas: sets and removes the quotas of entities.
 
-Unlike Kafka: controller_mutation_rate and connection_creation_rate are stored, but not enforced: they protect a
-controller and a network that this broker does not have.
+Unlike Kafka: controller_mutation_rate and connection_creation_rate are stored, but not enforced: this broker has no
+controller to protect, and limits how many connections are open (max.connections), not how fast they are made.
 """
 
 from __future__ import annotations

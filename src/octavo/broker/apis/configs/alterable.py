@@ -31,7 +31,7 @@ class Alterable(Protocol):
         """The configs that were set on the resource itself."""
 
     def elements(self, name: str, verb: str) -> list[str]:
-        """The elements of a list config; for other configs, raises a RequestError that names the operation, `verb`."""
+        """The elements of a list config; raises RequestError for others. `verb` is the operation, for the message."""
 
     def alter(self, changes: Changes, *, dry_run: bool) -> None: ...
 

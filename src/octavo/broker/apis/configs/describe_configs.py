@@ -35,7 +35,7 @@ def _answer(request: Request, context: Context, resource: Row) -> Row:
         found = _configs(request, context, resource["resourceType"], resource["resourceName"])
     except OctavoError as error:
         return {**row, **error_fields(error)}
-    keys = frozenset(resource["configurationKeys"] or ())  # none of them means all
+    keys = frozenset(resource["configurationKeys"] or ())  # without any, all configs are listed
     body = request.body
     return {
         **row,

@@ -1,6 +1,6 @@
 """IncrementalAlterConfigs: sets, resets or extends individual configs of topics, groups and brokers.
 
-Unlike Kafka: as AlterConfigs.
+Unlike Kafka: the same as for AlterConfigs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fetch: returns batches from given offsets on, as slices of files; a request may wait until there are enough.
+"""Fetch: returns batches from given offsets on, as slices of files; a request may wait until there is enough data.
 
 Unlike Kafka: a request from a follower is refused with INVALID_REQUEST, since there are no followers here. All fetch
 sessions together hold at most a million partitions, so that clients cannot fill the memory.

@@ -101,7 +101,7 @@ def _refused_partitions(request: Request, context: Context) -> dict[TopicPartiti
 
 
 def _retriable(error: OctavoError, abilities: Abilities) -> OctavoError:
-    """Replace an error after which the batch should be sent again with one that even old clients retry."""
+    """The error to send: if the client should send the batch again, one that even old clients retry."""
     code = error.code if isinstance(error, RequestError) else None
     is_busy = code is ErrorCode.CONCURRENT_TRANSACTIONS and not abilities.leaves_adding
     if not is_busy and code is not ErrorCode.NOT_COORDINATOR:

@@ -11,7 +11,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 
 def check_enabled(context: Context) -> None:
-    """Refuse the request if nothing enforces ACLs, as Kafka does."""
+    """As in Kafka, refuse the request if nothing enforces ACLs."""
     if not context.authorizer.enabled:
         raise RequestError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
 

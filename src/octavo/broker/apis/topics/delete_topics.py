@@ -74,5 +74,5 @@ def _found(request: Request, context: Context, name: str | None, topic_id: bytes
     context.check_writable(Operation.DELETE)
     if context.authorizer.allows_cluster(request.client, Operation.DELETE):
         return context.catalog.named(topic)
-    context.topic(request.client, Operation.DESCRIBE, topic)  # only then may the client learn that it is missing
+    context.topic(request.client, Operation.DESCRIBE, topic)  # a client that may describe it learns that it is missing
     return context.topic(request.client, Operation.DELETE, topic)

@@ -23,7 +23,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 from octavo.storage.partition_log import PartitionLog
 
 IDS_FROM_VERSION = 12
-_SHOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_TOPIC_EXCEPTION)  # with what the client may do
+_SHOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_TOPIC_EXCEPTION)  # sent with what the client may do
 
 
 def handle(request: Request, context: Context) -> Answer:
@@ -40,7 +40,7 @@ def handle(request: Request, context: Context) -> Answer:
         for topic in missing:
             if not _may_create(request, context, topic):
                 continue
-            # another client was faster, or the answer will say that the topic does not exist
+            # If this fails, another client was faster, or the answer will say that the topic does not exist.
             with suppress(OctavoError):
                 context.log_dir.create_topic(topic)
         return _answer(request, context)
