@@ -45,13 +45,14 @@ class Broker(AsyncClosing):
     """Serves log directories to Kafka's clients until it is closed; use it in a `with` or `async with` statement.
 
     Given paths, it opens them with a broker's upkeep and closes them at the end; given a LogDir, it serves that and
-    leaves it open. It listens on loopback, on a free port, unless told otherwise: `listen` is one address or several,
-    each `[PROTOCOL://]host:port`, where PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, or a name in
-    `listener.security.protocol.map`. Configs have Kafka's names; the config `listeners` is used if `listen` is not
-    given. An address that other machines can use without logging in, such as that of `metrics`, needs `allow_remote`.
+    leaves it open. Either way, `logs` is the LogDir that it serves. It listens on loopback, on a free port, unless told
+    otherwise: `listen` is one address or several, each `[PROTOCOL://]host:port`, where PROTOCOL is PLAINTEXT, SSL,
+    SASL_PLAINTEXT, SASL_SSL, or a name in `listener.security.protocol.map`. Configs have Kafka's names; the config
+    `listeners` is used if `listen` is not given. An address that other machines can use without logging in, such as
+    that of `metrics`, needs `allow_remote`.
 
-    With `read_only` nothing on disk is locked or changed: clients see the directories as recovery would leave them now,
-    and every request that would change something is refused. It serves the disk of a dead broker, a backup, or
+    With `read_only` every request that would change something is refused, and paths are neither locked nor changed:
+    clients see the directories as recovery would leave them now. They may be the disk of a dead broker, a backup, or
     a running broker's directories; what that broker appends later is not seen. URLs, such as `s3://bucket/logs`, are
     served too: what clients read is fetched into a temporary folder, which is removed at the end. `metrics` is an
     address on which Prometheus finds the broker's metrics; it needs the extra `octavo[metrics]`.
@@ -133,7 +134,7 @@ class Broker(AsyncClosing):
         return asyncio.new_event_loop()
 
     def make_dispatcher(self, context: Context, executor: Executor) -> Dispatcher:
-        """The dispatcher, which answers the requests; a broker for tests has one that can fail."""
+        """The dispatcher, which answers the requests; a broker for tests has one that injects faults."""
         return Dispatcher(context, executor)
 
     def _run(self) -> None:

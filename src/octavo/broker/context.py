@@ -30,7 +30,7 @@ _CHANGES = (Operation.WRITE, Operation.CREATE, Operation.DELETE, Operation.ALTER
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """The log directories, and everything else that handlers use. Handlers run only on the loop's thread."""
+    """The log directories, and everything else that handlers use: on the loop's thread or, in a `Later`, on another."""
 
     log_dir: LogDir
     catalog: Catalog
@@ -61,7 +61,7 @@ class Context:
         return self.catalog.named(name)
 
     def named_topic(self, client: Client, operation: Operation, name: str) -> Topic:
-        """The same, but a name that no topic can have is a different error."""
+        """Like `topic`, but raises a different error for a name that no topic can have."""
         try:
             return self.topic(client, operation, name)
         except UnknownTopicOrPartitionError:

@@ -55,8 +55,8 @@ class Dispatcher:
     def answer(self, frame: memoryview, connection: Connection) -> list[Part] | Pending | None:
         """The response to a request, or a `Pending` one that comes later; None if the request gets no response.
 
-        Raises CloseConnection for an unknown API or version, for anything but a login from a client that has to log in
-        first, and for a request that is too large.
+        Raises CloseConnection for an unknown API or version (other than of ApiVersions), for a request that needs a
+        login first, and for one that is too large; logins and handlers may raise it, too.
         """
         started = time.perf_counter()
         peer = connection.peer

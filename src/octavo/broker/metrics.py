@@ -17,8 +17,8 @@ _MISSING = "metrics need the package prometheus-client, which is not installed: 
 
 
 class RequestCount:
-    """The requests of one API in one version, and the time until each is answered, or begins to wait for more records
-    or a disk.
+    """The requests of one API in one version, and the time until each is answered, or begins to wait, such as for more
+    records or a disk.
 
     Lives on the loop's thread; other threads may read it.
     """

@@ -34,7 +34,7 @@ class Waiting(Protocol):
 
 
 class Later(NamedTuple):
-    """An answer that needs disk access, and is therefore made on another thread."""
+    """An answer that may have to wait for a disk, and is therefore made on another thread."""
 
     make: Callable[[], Row]
 

@@ -15,7 +15,7 @@ PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE = (
     "consumer_byte_rate",
     "request_percentage",
 )
-_OF_CLIENTS = {  # the largest value, which must be whole; None allows any number
+_OF_CLIENTS = {  # the largest value, if values must be whole; None if they need not
     PRODUCER_BYTE_RATE: INT64_MAX,
     CONSUMER_BYTE_RATE: INT64_MAX,
     REQUEST_PERCENTAGE: None,

@@ -88,7 +88,7 @@ class QuotaLimiter:
 
 
 def _levels(user: str, client_id: str) -> Iterator[tuple[Entity, Entity]]:
-    """The entities whose quota may apply to a client, each with the entity that shares it; the first quota applies."""
+    """The entities whose quota may apply to a client, each with the entity that shares it; the first found applies."""
     both = entity_of({USER: user, CLIENT_ID: client_id})
     for known in (user, None):
         yield entity_of({USER: known, CLIENT_ID: client_id}), both

@@ -1,4 +1,4 @@
-"""A rate over the last seconds, measured in windows as Kafka does, and how long to wait until it is within a limit."""
+"""A rate over the last seconds, measured in windows as in Kafka, and how long to wait until it is within a limit."""
 
 from __future__ import annotations
 

@@ -97,12 +97,12 @@ def listeners_of(
             _check_mechanisms(found)
         made.append(found)
     if public:
-        raise ConfigError(f"advertised.listeners names {', '.join(public)}, which listeners does not name")
+        raise ConfigError(f"advertised.listeners names {', '.join(public)}, but listeners does not")
     return made
 
 
 def parse_listener(text: str) -> tuple[str, Endpoint]:
-    """Parse `[NAME://]host:port` or `[NAME://][ipv6]:port`; port 0 means any free port, no host means every address."""
+    """Parse `[NAME://]host:port` or `[NAME://][ipv6]:port`; port 0 means any free port, no host every IPv4 address."""
     found = _ADDRESS.fullmatch(text.strip())
     if found is None or int(found["port"]) > 65535:
         raise ValueError(f"address {text!r} is not [PROTOCOL://]host:port with a port of at most 65535")

@@ -122,7 +122,7 @@ class ScramExchange:
 
 
 def _made_up(mechanism: ScramMechanism, name: bytes) -> ScramCredential:
-    """A credential for a user that does not exist. A name always gets the same salt, so that nobody can tell that it
-    does not exist."""
+    """A credential for a user that does not exist. While this process runs, a name gets the same salt each time: a new
+    one would show that there is no such user."""
     salt = mechanism.hmac(_SECRET, name)[:_SALT_BYTES]
     return ScramCredential.of_salted(mechanism, _SECRET, salt, MIN_ITERATIONS)
