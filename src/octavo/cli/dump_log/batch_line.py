@@ -1,4 +1,4 @@
-"""Prints the line of a batch."""
+"""The line of a batch, as kafka-dump-log prints it."""
 
 from __future__ import annotations
 

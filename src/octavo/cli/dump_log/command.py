@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
         print(f"Dumping {file}")
         try:
             _dump(file, options, findings)
-        except CorruptionError:  # Kafka reads the offset in a file's name first, and fails there
+        except CorruptionError:  # as in Kafka, the offset in a name is read first, even if there is no such file
             if not os.path.exists(file.path):  # noqa: PTH110 - pathlib takes long to import
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), file.path) from None
             raise

@@ -1,4 +1,4 @@
-"""Prints the content of a control record, after its metadata."""
+"""The content of a control record as text, which is printed after the record's metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deep iteration: prints the lines of the records after the line of their batch."""
+"""Deep iteration: the lines of the records, which are printed after the line of their batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DeepDump:
-    """Prints the records of batches in file order; finds offsets that are not consecutive."""
+    """Makes the lines of the records, in file order; reports offsets that are not consecutive as findings."""
 
     def __init__(self, path: str, options: Options, findings: DumpFindings) -> None:
         shown = payload_decoder(options) if options.print_data_log else None

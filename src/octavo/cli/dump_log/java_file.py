@@ -36,10 +36,10 @@ class JavaFile(NamedTuple):
     def absolute(self) -> str:
         if self.path.startswith("/"):
             return self.path
-        here = os.getcwd()  # noqa: PTH109 - pathlib takes longer to import than a small file to dump
+        here = os.getcwd()  # noqa: PTH109 - importing pathlib takes longer than dumping a small file
         return f"{here.removesuffix('/')}/{self.path}" if self.path else here
 
     def sibling(self, suffix: str) -> str:
-        """The path of the file with the same number before the first dot."""
+        """The path of the file that has this suffix, and the same name up to the first dot."""
         folder = self.absolute.rpartition("/")[0]
         return f"{folder}/{self.name.partition('.')[0]}{suffix}"

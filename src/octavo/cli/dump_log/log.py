@@ -1,4 +1,4 @@
-"""Dumps `.log` and `.checkpoint` files: one line per batch, with deep iteration one line per record."""
+"""Dumps `.log` and `.checkpoint` files: one line per batch and, with deep iteration, one line per record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A .log file, read in chunks and at single positions, up to its size when it was opened."""
+"""A .log or .checkpoint file, read in chunks and at single positions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from octavo.system.regular_file import open_regular
 
 
 class DumpedLog(Closing):
-    """Owns a file descriptor; changes nothing."""
+    """Owns a file descriptor; changes nothing. `size` is the file's size when it was opened."""
 
     def __init__(self, path: str) -> None:
         self.path = path

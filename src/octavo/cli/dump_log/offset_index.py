@@ -40,8 +40,8 @@ def check_sanity(index: SparseIndex[Any], file: JavaFile) -> None:
 
 
 def entries_to_show(index: SparseIndex[Any]) -> int:
-    """How many entries to show: after slot 0, an entry with the base offset is the first zero slot of an untrimmed
-    file."""
+    """How many entries come before the zeros of an untrimmed file: after slot 0, the first entry with the base offset
+    is taken for one of these."""
     zeros = np.flatnonzero(index.slots["relative_offset"][1:] == 0)
     return int(zeros[0]) + 1 if len(zeros) else len(index)
 

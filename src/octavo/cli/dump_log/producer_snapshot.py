@@ -24,7 +24,7 @@ def dump_producer_snapshot(file: JavaFile) -> None:
 
 
 def _entries(content: bytes) -> list[ProducerEntry]:
-    """The producers, read in Kafka's order of checks to get its error texts."""
+    """The producers, checked in Kafka's order, so that the same check fails first, with Kafka's text."""
     failed = "Snapshot failed schema validation: "
     version = int.from_bytes(content[:2], signed=True)
     if len(content) >= 2 and version != VERSION:

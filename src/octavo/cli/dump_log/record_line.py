@@ -1,4 +1,4 @@
-"""Prints the line of a record in pieces, like Kafka: after a failure the pieces before it are still printed."""
+"""The line of a record in pieces, as Kafka prints it: after a failure the pieces before it are still printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prints all records of a batch at once, if they are shown as text."""
+"""Makes the lines of all records of a batch at once, if they are shown as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SpanText:
-    """Prints batches into a reused buffer."""
+    """Makes the lines in a buffer that it uses again."""
 
     def __init__(self) -> None:
         self._out = bytearray(1 << 18)

@@ -38,7 +38,7 @@ class UnreadableError(Exception):
 
 
 def _coordinator(types: Mapping[int, RecordType]) -> PayloadDecoder:
-    """Decode a coordinator's records; an unreadable record shows a text in place of its key."""
+    """The decoder of a coordinator's records; for an unreadable one it returns a text in place of the key."""
 
     def decode(record: Record | Message) -> tuple[str | None, str | None]:
         offset = record.offset
@@ -103,7 +103,7 @@ def _remote_log_metadata(record: Record | Message) -> tuple[None, str]:
 
 
 def _framed(types: Mapping[int, MetadataType], value: bytes) -> MetadataRecord:
-    """Decode a record after its frame."""
+    """Decode a record that follows a frame: the frame's version, and the record's type and version."""
     frame_version, at = _frame_number(value, 0, "frame version")
     if frame_version == 0:
         raise UnreadableError(
