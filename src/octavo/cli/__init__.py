@@ -1,4 +1,4 @@
-"""The command line `octavo`: one file per command, each imported only when it runs."""
+"""The command line `octavo`: one file or folder per command, each imported only when it runs."""
 
 from octavo.cli.app import main
 

@@ -29,7 +29,7 @@ COMMANDS: dict[str, Command] = {
     "cat": Command("octavo.cli.cat.command", "Print the records of topics."),
     "compact": Command("octavo.cli.commands.compact", "Keep the last record of each key: one cleaner round."),
     "completion": Command("octavo.cli.commands.completion", "Print the script that lets a shell complete octavo."),
-    "config": Command("octavo.cli.commands.config", "Show the configs of topics and of log directories."),
+    "config": Command("octavo.cli.commands.config", "Show the configs of topics and brokers."),
     "consume": Command(
         "octavo.cli.commands.consume", "Print the records that a group has not read yet, and commit its offsets."
     ),

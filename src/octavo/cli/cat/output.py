@@ -54,7 +54,7 @@ def place_around(output: str, logdirs: Sequence[str]) -> str | None:
 def opened(output: str | None) -> Iterator[BinaryIO]:
     """Open the output. A file gets its name at the end, or not at all if writing fails."""
     if output is None:
-        # Uses its own buffer: Python's may be missing, and a write could then be partial.
+        # Opened again, with a buffer: sys.stdout may have none, and a write could then be partial.
         sys.stdout.flush()
         with open(sys.stdout.fileno(), "wb", closefd=False) as stdout:
             yield stdout
@@ -82,13 +82,13 @@ def _created(hidden: Path, path: Path) -> BinaryIO:
     try:
         with made_at(path):
             return hidden.open("xb")
-    except OSError as error:  # raised with the given name
+    except OSError as error:  # it names the hidden file
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 @contextmanager
 def made_at(path: Path) -> Iterator[None]:
-    """Say what to do if an output cannot be created at this path; without permission: choose another place."""
+    """Say what to do if an output cannot be created at this path: create its folder, or choose another place."""
     try:
         yield
     except FileNotFoundError:

@@ -28,7 +28,7 @@ from octavo.jobs.directories import bytes_to_recover
 
 _GIVEN_OTHERWISE = {"log.dirs", "log.dir"}
 _DEFAULT_ADDRESS = "127.0.0.1:9092"
-_OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own default is 700
+_OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own default is much lower: 700 in Python 3.11
 
 
 class _Configs(NamedTuple):
@@ -51,7 +51,7 @@ def _configs(context: click.Context, option: click.Parameter, given: tuple[str, 
 @logdirs_argument
 @click.option(
     "--listen", multiple=True, metavar="[PROTOCOL://]HOST:PORT",
-    help="Where to listen; may be repeated. Default: the config file's listeners, or else 127.0.0.1:9092. Port 0 "
+    help="Where to listen; may be repeated. Default: the config `listeners`, or else 127.0.0.1:9092. Port 0 "
     "picks a free one; the line on stdout says which. PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
 )  # fmt: skip
 @click.option(
@@ -152,7 +152,7 @@ def _opened(logdirs: Sequence[str], configs: Mapping[str, str]) -> LogDir:
 
 
 def _read(path: Path) -> Mapping[str, str]:
-    """The configs in a file that Octavo knows; the others are reported."""
+    """A file's configs, except those that Octavo does not know; those that it does not use are named on stderr."""
     found = java_properties.decode(path.read_bytes())
     known = {
         name: value

@@ -33,10 +33,10 @@ def _find(_: click.Context, __: click.Parameter, name: str | None) -> ConfigKey 
 )  # fmt: skip
 @json_option
 def command(key: ConfigKey | None, as_json: bool) -> None:
-    """Show the configs of topics and of log directories.
+    """Show the configs of topics and brokers.
 
-    Name, type, default, range, meaning, and the broker configs that give a topic config its default: if several are
-    set, the first one wins. In a pipe, one line per config.
+    For each: name, type, default, range, meaning, and the broker configs that give a topic config its default, of which
+    the first one that is set wins. In a pipe, each config is one line.
     """
     keys = [*TOPIC_CONFIGS.values(), *BROKER_CONFIGS.values()] if key is None else [key]
     if as_json:

@@ -70,7 +70,7 @@ def command(
     shown: str,
     properties: dict[str, str],
 ) -> None:
-    """Print the records of topics that a group has not read yet, and commit its offsets to __consumer_offsets.
+    """Print the records that a group has not read yet, and commit its offsets to __consumer_offsets.
 
     Offsets are committed after their records have been written to stdout, unless enable.auto.commit is false.
     """

@@ -18,7 +18,7 @@ from octavo.jobs.directories import check_topics, known_topics
 def command(logdirs: tuple[str, ...], topics: tuple[str, ...], if_exists: bool, as_json: bool) -> None:
     """Delete topics with their records, configs and checkpoint lines.
 
-    A partition's folder is first renamed to end in -delete, as a broker does, and then removed.
+    Like a broker, the command first renames a partition's folder to end in -delete, and then removes it.
     """
     if if_exists:
         there = known_topics(logdirs)

@@ -17,7 +17,7 @@ from octavo.errors import OctavoError
 @declare("users")
 @logdirs_argument
 @click.option(
-    "--add", metavar="USER", help="Add a user, or change a password, which is read from the terminal or stdin."
+    "--add", metavar="USER", help="Add a user, or change a user's password; it is read from the terminal or stdin."
 )
 @click.option("--delete", "deleted", metavar="USER", help="Remove a user.")
 @click.option(
