@@ -19,7 +19,7 @@ _API_NAMES = sorted(api.name for api in APIS.values())
 
 
 class RequestFault:
-    """Hits the next requests of a kind. Used in a `with` statement, it ends with the block."""
+    """Hits the next requests of a kind; `hits` counts them. Used in a `with` statement, it ends with the block."""
 
     def __init__(self, action: Action, matches: Callable[[Asked], bool], times: int | None) -> None:
         self.action = action
