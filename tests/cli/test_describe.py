@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from octavo.format.names import TopicPartition
+from octavo.jobs.describe.cluster import DescribedCluster
 from octavo.jobs.describe.metadata import ClusterMetadata, PartitionReplicas
 from octavo.storage.topics.metadata_configs import metadata_records
 from octavo.system.filesystem import LocalFileSystem
@@ -15,6 +17,8 @@ from tests.cli.owners import rows
 from tests.cli.runs import octavo
 from tests.cli.terminal import octavo_on_terminal
 from tests.golden.archives import unpack
+from tests.scanner.segments import write_segment
+from tests.storage.batches import batch
 
 
 def described(*places: Path, topic: str | None = None) -> dict[str, list[dict[str, Any]]]:
@@ -157,3 +161,14 @@ def test_an_unknown_topic_is_refused() -> None:
     run = octavo("describe", str(unpack("v431-clean")), "--topic", "codec.non")
     assert run.exit == 1
     assert "codec.none" in run.stderr
+
+
+def test_a_partition_that_is_deleted_meanwhile_is_only_noted(tmp_path: Path) -> None:
+    for name in ("gone-0", "kept-0"):
+        write_segment(tmp_path / name, 0, batch(0))
+    cluster = DescribedCluster(tmp_path)
+    shutil.rmtree(tmp_path / "gone-0")
+    assert {topic.topic: len(topic.partitions) for topic in cluster.topics()} == {"gone": 0, "kept": 1}
+    (note,) = cluster.notes
+    assert "deleted or renamed while it was read" in note.sentence
+    assert cluster.damage_count == 0

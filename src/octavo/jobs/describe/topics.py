@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from octavo.config import TOPIC_CONFIGS, as_text
-from octavo.errors import CorruptionError
+from octavo.errors import CorruptionError, ScanError
 from octavo.format import kafka_uuid
 from octavo.format.names import TopicPartition
 from octavo.format.small_files.leader_epochs import EpochEntry
@@ -69,6 +69,8 @@ def describe_topic(
     for files in several:
         try:
             described.append(retrying(files, lambda listed: _partition(listed, metadata, findings)))
+        except ScanError as error:  # deleted since it was listed
+            findings.note(files.location, f"not read: {error}")
         except OSError as error:
             findings.unreadable(files.location, error)
     return TopicDescription(topic, _topic_id(several, findings), _in_force(topic, configs), tuple(described))
