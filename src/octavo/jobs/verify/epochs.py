@@ -80,7 +80,7 @@ class EpochCheck:
             if nobody_agrees and len(differing) > 1:
                 continue  # many batches agree with each other, and the entry with none of them
             for position, offset, epoch in differing:
-                expected = f"expected {self._epochs[slot]} by leader-epoch-checkpoint"
+                expected = f"expected {self._epochs[slot]} according to leader-epoch-checkpoint"
                 detail = f"leader epoch {epoch} at offset {offset}, {expected}"
                 self._findings.add(self._path, position, FindingKind.LEADER_EPOCH, detail)
 

@@ -69,13 +69,15 @@ MEANINGS: dict[FindingKind, str] = {
     FindingKind.ENTRY_ORDER: "Entries that do not ascend.",
     FindingKind.WRONG_ENTRY: "An entry that contradicts the log.",
     FindingKind.MISSING_ENTRY: "Something in the log that must have an entry but has none.",
-    FindingKind.MISSING_FILE: "A file without the one that it belongs to.",
+    FindingKind.MISSING_FILE: "A segment without one of its indexes, or an index without its log.",
     FindingKind.DAMAGED_FILE: "A small file that is not in the format of its kind.",
     FindingKind.UNREADABLE_FILE: "A file or folder that the operating system cannot read.",
     FindingKind.WRONG_STATE: "A producer snapshot that does not follow from the log.",
     FindingKind.BEYOND_END: "A checkpoint, an epoch or a snapshot for an offset that the log does not reach.",
     FindingKind.TOPIC_ID: "Partitions of one topic with different topic ids.",
-    FindingKind.DIRECTORY_ID: "Log directories of different clusters, or of one node with the same id or partition.",
+    FindingKind.DIRECTORY_ID: (
+        "Log directories of different clusters, with the same or a reserved id, or of one node with the same partition."
+    ),
     FindingKind.NAME: "A file or folder with a name that Kafka does not accept.",
     FindingKind.ON_ITS_WAY_OUT: "A file or folder that is about to be deleted, or no longer belongs to a partition.",
     FindingKind.MORE: "Further findings in the same file, which are only counted.",

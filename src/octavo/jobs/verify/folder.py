@@ -129,7 +129,7 @@ class _FolderCheck:
             self.findings.add(path, None, FindingKind.NAME, detail)
 
     def _check_alone(self) -> None:
-        """Look again for the logs of these files: a deletion renames a segment's files one by one, the log first."""
+        """Look again for missing logs: a deletion renames a segment's files one by one, the log first."""
         if not self._alone:
             return
         entries = self._files.location.list()

@@ -15,6 +15,7 @@ from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.view import SegmentView
 from octavo.kernels.integers import INT32_MAX
 from octavo.scanner.places.location import Location, ReadableFile, read_fully
+from octavo.system.shown import count
 
 _BLOCK_BYTES = 3 << 20  # a multiple of both entry sizes
 
@@ -33,7 +34,7 @@ class IndexBytes(NamedTuple):
 
 
 def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings: FindingCollector) -> IndexBytes:
-    """Read an index file; a missing or unreadable one is reported and has no entries.
+    """Read an index file; a missing or unreadable one has no entries, and an unreadable one is reported.
 
     Most of an active segment's index is zeros, which are not kept.
     """
@@ -63,7 +64,7 @@ def check_length(index: IndexBytes, findings: FindingCollector, unused: Severity
         detail = f"a file of {index.size} bytes, expected a multiple of {entry_bytes}"
         findings.add(index.path, index.size - index.cut_bytes, FindingKind.PARTIAL_ENTRY, detail)
     if index.zero_slots:
-        detail = f"{index.zero_slots} unused entries at the end"
+        detail = f"{index.zero_slots} unused {'entry' if index.zero_slots == 1 else 'entries'} at the end"
         findings.add(index.path, len(index.slots) * entry_bytes, FindingKind.ZERO_ENTRIES, detail, unused)
 
 
@@ -85,7 +86,7 @@ def check_order(
         findings.add(index.path, int(slots[at]) * entry_bytes, FindingKind.ENTRY_ORDER, detail)
     gaps = np.diff(slots, prepend=-1) - 1
     for at in np.flatnonzero(gaps):
-        detail = f"an entry after {gaps[at]} unused ones, expected all entries at the start"
+        detail = f"an entry after {count(int(gaps[at]), 'unused one')}, expected all entries at the start"
         findings.add(index.path, int(slots[at]) * entry_bytes, FindingKind.ENTRY_ORDER, detail)
     return slots
 

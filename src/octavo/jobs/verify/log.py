@@ -61,7 +61,7 @@ class LogCheck:
         self._path = view.path()
         self._log = log
         self._findings = findings
-        self._out_of_range = False  # whether the last batch was; the next one may be right
+        self._out_of_range = False  # whether the last batch was: then the next one is not compared with it
         self._last_batch: _LastBatch | None = None
 
     def parts(self, untrimmed: bool) -> Iterator[LogPart]:
@@ -88,13 +88,16 @@ class LogCheck:
             start = resumed
 
     def check_last_batch(self, by_position: Mapping[int, int], by_timestamp: Mapping[int, int]) -> None:
-        """Report the last batch if index entries that seem wrong show that its offset jumped; no later batch can."""
+        """Report the last batch if index entries that seem wrong show that its offset jumped.
+
+        There is no later batch that could show it.
+        """
         batch = self._last_batch
         if batch is None:
             return
         for offset in (by_position.get(batch.position), by_timestamp.get(batch.max_timestamp)):
             if offset is not None and batch.offset_before < offset < batch.base_offset:
-                detail = f"offset {batch.base_offset}, expected at most {offset} by an index of the segment"
+                detail = f"offset {batch.base_offset}, expected at most {offset} according to an index"
                 self._add(batch.position, FindingKind.OFFSET_ORDER, detail)
                 return
 

@@ -1,8 +1,8 @@
 """Compares the offset index with the log: each entry names the start of a batch and an offset that belongs to it.
 
 An entry names the start of an append, with its first offset (up to 1.1) or its last offset (from 2.0 on); the cleaner
-used the offset of the last record (up to 4.0.0). An append may have several batches; since 4.0.1 each is indexed
-separately.
+used the offset of the last record (up to 4.0.0). An append may have several batches; since 3.9.1 and 4.0.1 each is
+indexed separately.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class OffsetIndexCheck:
         self._next = 0
         self._waiting: list[_Entry] = []  # for the end of the append they name
         self._denied: list[_Entry] = []  # entries that the time index contradicts
-        self._older: dict[_Entry, int] = {}  # entries that break the rule of 4.1, with the last offset of their batch
+        self._older: dict[_Entry, int] = {}  # entries that 4.1 would not write, with their batch's last offset
         self._decoder = Decoder(Column.OFFSET)
 
     def take(self, part: LogPart, log: LogCheck) -> None:

@@ -71,7 +71,7 @@ def plan(
 ) -> list[DirectoryPlan]:
     """List each place once. All folders are verified, even if two of them hold the same partition.
 
-    With `wanted`, only these partitions are verified, but the files in the root always are.
+    With `wanted`, only the partitions that it accepts are verified, but the files in the root always are.
     """
     patience = patience or WriterPatience()
     directories = [read_directory(place, wanted) for place in distinct(places)]
@@ -160,7 +160,7 @@ def _indexes_each_batch(root: Location) -> bool:
 
 
 def _metadata_versions(content: bytes) -> list[int]:
-    # Imported here, because the schemas of all records take long to load, and few directories have such a file.
+    # Imported here, because the schemas of all records are slow to load, and few directories have such a file.
     from octavo.format.messages.cluster_metadata import decode_metadata_record
 
     levels = []

@@ -165,7 +165,7 @@ def check_entries(path: Location, offset: int, may_be_torn: bool, content: bytes
         position = producer_snapshot.HEADER.size + slot * producer_snapshot.ENTRY.size
         latest = max(entry.last_offset - entry.offset_delta, entry.current_txn_first_offset)
         if entry.producer_id in seen or entry.producer_id < 0:
-            detail = f"producer {entry.producer_id}, expected a different id in each entry"
+            detail = f"producer {entry.producer_id}, expected a different id of 0 or more in each entry"
             findings.add(path, position, FindingKind.WRONG_STATE, detail)
         elif latest > offset:
             detail = f"producer {entry.producer_id} with offset {latest}, expected none after {offset}"

@@ -38,7 +38,7 @@ class SegmentResult:
     """What was found in a segment, and how much it holds."""
 
     findings: list[Finding]
-    next_offset: int | None = None  # after its last sound batch; None: the segment is gone
+    next_offset: int | None = None  # after its last sound batch; None: the segment is gone or unreadable
     batches: int = 0
     records: int = 0
     size: int = 0
@@ -57,8 +57,10 @@ class SegmentTask:
         return self.view.segment.log.size
 
     def run(self) -> SegmentResult:
-        """Verify the segment. Findings are kept only if the files stay unchanged; a segment being deleted is not a
-        finding."""
+        """Verify the segment, up to `LOOKS` times as long as there are problems and its files may be changing.
+
+        A segment being deleted is not a finding.
+        """
         view: SegmentView | None = self.view
         result = SegmentResult([])
         for look in range(LOOKS):

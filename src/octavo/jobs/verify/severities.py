@@ -1,6 +1,6 @@
 """Decides the severity of findings: which are only info, because a crash or a running broker normally leaves them.
 
-docs/commands/verify.md explains them. (What a deletion leaves is always info; `folder` reports it.)
+docs/commands/verify.md explains these cases. (What a deletion leaves is always info; `folder` reports it.)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from octavo.jobs.verify.view import SegmentView
 def of_tail(view: SegmentView, next_offset: int, *, are_untrimmed: bool, is_unused: bool) -> Severity:
     """Bytes after the last batch, in a segment that was not closed. `is_unused`: the log has only zeros.
 
-    Without a batch the indexes, which are created after the log, were never opened: the crash came in between.
+    Such a log may be without indexes, which are created after it: the crash may have come in between.
     """
     is_new = view.is_last and not view.clean_shutdown and is_unused
     return _info_if((view.is_unclosed and are_untrimmed) or is_new or view.was_appended_to(next_offset))

@@ -16,8 +16,9 @@ def check_small_file(
     check: Callable[[bytes, FindingCollector], object],
     findings: FindingCollector,
 ) -> None:
-    """Add the findings of `check`, or the CorruptionError that it raises, if the file stays unchanged.
+    """Add the findings of `check`, or the CorruptionError that it raises.
 
+    As long as there are problems and the file may be changing, it is checked again, up to `LOOKS` times.
     A deleted file is not a finding.
     """
     previous: bytes | None = None

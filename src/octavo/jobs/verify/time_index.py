@@ -79,7 +79,7 @@ class TimeIndexCheck:
                 self._wrong(start + at, f"a batch before it has timestamp {before[rows[at]]}")
 
     def finish(self, view: SegmentView, log: LogCheck) -> None:
-        """Check what is left after the last batch, and that a closed segment has the largest timestamp, for lookups."""
+        """Check what is left after the last batch, and that the index of a closed segment has its largest timestamp."""
         # The entry for timestamp 0 at the base offset looks like an unused one.
         is_zero = self._index.zero_slots == 1 and not len(self._slots) and self._first == (0, self._base_offset)
         if not is_zero:

@@ -53,9 +53,10 @@ class TxnIndexCheck:
             elif txn.last_offset <= last_offset:
                 self._wrong(entry, f"a marker at offset {txn.last_offset}, expected more than {last_offset}")
             elif not 0 <= txn.first_offset < txn.last_offset or txn.producer_id < 0:
-                self._wrong(entry, f"{_shown(txn)}, expected offsets that ascend and an id")
+                self._wrong(entry, f"{_shown(txn)}, expected ascending offsets and a producer id of 0 or more")
             elif not 0 <= txn.last_stable_offset <= txn.last_offset + 1:
-                self._wrong(entry, f"last stable offset {txn.last_stable_offset} at the marker {txn.last_offset}")
+                found = f"last stable offset {txn.last_stable_offset} at the marker {txn.last_offset}"
+                self._wrong(entry, f"{found}, expected 0 to {txn.last_offset + 1}")
             last_offset = max(last_offset, txn.last_offset)
         self._check_open()
 
@@ -100,7 +101,7 @@ class TxnIndexCheck:
                 severity = severities.of_aborted_transaction(view, txn.last_offset, log.next_offset)
                 self._findings.add(self._path, None, FindingKind.MISSING_ENTRY, f"no entry for {_shown(txn)}", severity)
             elif entry.txn != txn and entry.problem is None:
-                entry.problem = f"{_shown(entry.txn)}, expected {_shown(txn)} by the log"
+                entry.problem = f"{_shown(entry.txn)}, expected {_shown(txn)} according to the log"
         for entry in self._by_last[self._lasts :]:
             if entry.problem is None and not log.unreadable.hides_offset(entry.txn.last_offset) and not log.has_grown():
                 entry.problem = f"a marker at offset {entry.txn.last_offset}, but the log ends before {log.next_offset}"
@@ -115,7 +116,7 @@ class TxnIndexCheck:
         is_data = bool(batch["attributes"] & TRANSACTIONAL) and not batch["attributes"] & CONTROL
         is_first = batch["base_offset"] == entry.txn.first_offset and batch["producer_id"] == entry.txn.producer_id
         if not is_data or not is_first:
-            self._wrong(entry, f"{_shown(entry.txn)}, but no batch of it begins there")
+            self._wrong(entry, f"{_shown(entry.txn)}, but no batch of the transaction begins at its first offset")
 
     def _check_marker(self, entry: _Entry, part: LogPart) -> None:
         batch = _batch_at(part, entry.txn.last_offset)
@@ -123,7 +124,7 @@ class TxnIndexCheck:
             return
         is_marker = bool(batch["attributes"] & CONTROL) and batch["producer_id"] == entry.txn.producer_id
         if not is_marker or batch["base_offset"] != entry.txn.last_offset:
-            self._wrong(entry, f"{_shown(entry.txn)}, but there is no marker of it at its end")
+            self._wrong(entry, f"{_shown(entry.txn)}, but its last offset is not that of its marker")
 
     def _wrong(self, entry: _Entry, problem: str) -> None:
         if entry.problem is None:

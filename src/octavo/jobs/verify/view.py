@@ -23,7 +23,7 @@ class SegmentView:
     folder: Location
     segment: ListedSegment
     next_base_offset: int | None  # of the next segment; None if this is the last
-    clean_shutdown: bool  # whether `.kafka_cleanshutdown` exists
+    clean_shutdown: bool  # whether `.kafka_cleanshutdown` exists and applies to the partition
     indexes_each_batch: bool = False  # whether all index entries were written by 4.1 or later
     recovery_point: int | None = None  # of the partition; None if unknown
     is_before_empty: bool = False  # whether the next segment is the last, and still empty
