@@ -238,8 +238,8 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
     write_segment(source / "orders-0", 0, batch(0))
     for words, sentence in (
         ([str(source), str(target), "--topic", "order"], "there is no topic 'order' (did you mean orders?)"),
-        ([str(source), str(source), "--topic", "orders"], "SRC is in this directory; choose another DST"),
-        ([str(source / "orders-0"), str(source), "--topic", "orders"], "SRC is in this directory; choose another DST"),
+        ([str(source), str(source), "--topic", "orders"], "this is SRC, or the directory that holds it"),
+        ([str(source / "orders-0"), str(source), "--topic", "orders"], "this is SRC, or the directory that holds it"),
         ([str(tmp_path / "no"), str(target), "--topic", "orders"], "no such file or directory"),
     ):
         run = octavo("copy", *words)

@@ -26,10 +26,10 @@ class CompactRequest:
     """One round of the cleaner over the partitions that are due: those of the named topics or, without names, of all
     compacted topics.
 
-    `configs` may hold topic configs and the broker's log.cleaner.* configs; of these dedupe.buffer.size,
-    io.buffer.load.factor and threads decide how much memory keys get. With `force` the dirty ratio does not matter.
-    With `roll` active segments are closed first, so that their records can be cleaned too. `now_ms` replaces the clock.
-    A `dry_run` changes nothing and takes no lock.
+    `configs` may hold topic configs and the broker's log.cleaner.* configs; of the latter, dedupe.buffer.size,
+    io.buffer.load.factor and threads decide how much memory keys get. With `force`, the dirty ratio does not matter.
+    With `roll`, active segments are closed first, so that their records can be cleaned too. `now_ms` replaces the
+    clock. A `dry_run` changes nothing and takes no lock.
     """
 
     topics: Sequence[str] = ()

@@ -1,7 +1,7 @@
 """Copies partitions batch by batch, as a follower does from its leader: offsets and bytes do not change.
 
 The source may be in use, or damaged: what cannot be read is skipped and reported. If the destination already has the
-first part of a partition, the copy continues at its end (`copy_start`).
+first part of a partition, the copy continues where that part ends (`copy_start`).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = No
 
 
 def prepare(logs: LogManager, topic: str, tasks: Sequence[CopyTask], configs: Mapping[str, Given]) -> None:
-    """Create the topic in the destination, with the source's id and partition numbers, or the partitions it lacks.
+    """Create the topic in the destination, with the source's id and partitions; if it exists, only those it lacks.
 
     An existing topic keeps its configs, except for the given ones; one with another id raises an error.
     """
@@ -214,7 +214,7 @@ class _Copying:
         except UnexpectedAppendOffsetError as error:
             place = chunk.file_position + position
             self.findings.damage(CorruptRecordError(str(error), position=place, path=chunk.path))
-            self.known_damages = self.findings.damage_count  # its offsets are not missing
+            self.known_damages = self.findings.damage_count  # these offsets are not missing: the log has them
             return
         self.copied.batches += len(batches)
         self.copied.size += int(batches["size"].sum(dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Checks whether a directory may be copied into. Opening it recovers it, which could cut evidence that a crash left."""
+"""Checks whether a directory may be copied into. Opening it recovers it, which could destroy evidence of a crash."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_target(source: LogDirs, target: str, *, into_existing: bool) -> None:
     for directory in source.directories:
         place = directory.root.location
         if place.file_system == LOCAL and Path(place.path).resolve() == path.resolve():
-            raise LogDirError(f"{target}: SRC is in this directory; choose another DST")
+            raise LogDirError(f"{target}: this is SRC, or the directory that holds it; choose another DST")
     if into_existing or not path.is_dir():
         return
     listed = read_directory(Location(LOCAL, str(path)), lambda _: False)

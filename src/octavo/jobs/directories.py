@@ -35,7 +35,7 @@ def directories(places: Sequence[Place], topics: Sequence[str], *, write: bool) 
 
 
 def check_topics(logdirs: Sequence[str], topics: Sequence[str], partition: int | None = None) -> None:
-    """Raise for a topic or partition that does not exist; the error names the topic that was probably meant."""
+    """Raise for a topic or partition that does not exist; the error names a similar topic, if there is one."""
     selection = TopicSelection.of(topics, partition)
     found = _listed(logdirs, selection.wants)
     if found:
@@ -54,7 +54,8 @@ def known_topics(logdirs: Sequence[str]) -> set[str]:
 
 
 def bytes_to_recover(logdirs: Sequence[str], only: Only | None, *, check_all: bool = False) -> int:
-    """How many bytes recovery reads: those after the recovery points, in directories that were not closed cleanly."""
+    """How many bytes recovery reads: those of segments after the recovery points, in directories that were not closed
+    cleanly; with `check_all`, all bytes."""
     return sum(
         _unflushed_bytes(files, recovery_points.get(topic_partition, 0))
         for directory in _listed(logdirs, Selection(only).__contains__)

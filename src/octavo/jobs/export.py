@@ -5,7 +5,8 @@ A crash after any of these steps leaves only complete files, and hidden ones tha
 1. `run` writes the records of a task to a hidden file next to its target, and syncs it. Every attempt at a task uses
    its own name.
 2. `commit` waits for all tasks. If one failed, it removes the hidden files, and nothing has changed.
-3. It renames the files into place, named by topic, partition and offset; an existing file of that name is replaced.
+3. It renames the files into place; an existing file of the same name is replaced. In a folder, a file's name consists
+   of topic, partition and offset.
 4. It syncs the folder, and removes what other attempts at the tasks left.
 """
 
@@ -97,7 +98,7 @@ def prepare(request: ExportRequest, filesystem: FileSystem | None = None) -> Non
 def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
     """Write the records of a task to a hidden file; `advance` is called with the size of each scan task after it is
     read."""
-    from octavo.scanner.reading.arrow import first_rows, read_tasks, schema_of  # pyarrow takes long to import
+    from octavo.scanner.reading.arrow import first_rows, read_tasks, schema_of  # pyarrow is slow to import
     from octavo.scanner.reading.arrow_files import write_file
 
     staged = task.target.with_name(f".{task.target.name}.{task.token}.{uuid.uuid4().hex[:8]}")

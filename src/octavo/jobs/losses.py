@@ -72,7 +72,7 @@ class Losses:
     by_path: dict[Path, LostPart] = field(default_factory=dict)
 
     def see(self, path: Path, start: int, end: int) -> None:
-        """Add bytes that are about to be cut, as `other_bytes` if unreadable: in a dry run no such file may exist."""
+        """Add bytes that are about to be cut, as `other_bytes` if unreadable: in a dry run, the file may not exist."""
         loss = LostPart(end - start, other_bytes=end - start)
         try:
             with Location(LOCAL, str(path)).open() as log:
@@ -97,11 +97,11 @@ def from_offset(log: PartitionLog, offset: int) -> LostPart:
 
 
 def between(source: PartitionSnapshot, start: FilePosition, end: FilePosition | None) -> LostPart:
-    """What lies between two places of a log, by default up to its end; nothing if that cannot be read."""
+    """What lies between two places of a log (`end` None: up to the log's end); nothing if that cannot be read."""
     slots = {str(source.files.path(segment)): slot for slot, segment in enumerate(source.segments)}
     lost, first, last = LostPart(), slots.get(start.path), slots.get(end.path) if end else len(slots) - 1
     if first is None or last is None:
-        return lost  # in a file that has replaced others since
+        return lost  # the place is in a file that has replaced others since the snapshot
     try:
         for slot in range(first, last + 1):
             segment = source.segments[slot]

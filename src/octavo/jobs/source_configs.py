@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """Gives a file system for reading the interface that the reader of configs needs."""
+    """Adapts a read-only file system to the interface that the reader of configs needs."""
 
     file_system: ReadableFileSystem
 

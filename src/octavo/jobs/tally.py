@@ -1,7 +1,8 @@
 """Counts batches, records and bytes.
 
-Batches are counted by their headers, if their CRC matches. Only two kinds are decoded: batches that reach beyond the
-bounds, and compressed wrappers in old formats, whose headers have no count.
+Batches are counted by their headers, if their CRC matches. Only three kinds are decoded: the first batch with records,
+for its first timestamp; batches that reach beyond the bounds; and compressed wrappers in old formats, whose headers
+have no count.
 """
 
 from __future__ import annotations

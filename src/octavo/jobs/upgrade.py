@@ -1,7 +1,7 @@
 """Rewrites partitions as v2, or with another codec: the same records at the same offsets.
 
-A partition goes through these steps. A crash before the last one leaves it unchanged; after a crash during the last
-one, loading finishes the swap.
+A partition goes through these steps. A crash before the last one leaves its records as they were; after a crash during
+the last one, loading finishes the swap.
 
 1. If the active segment has something to change, it is rolled, because only closed segments are rewritten.
 2. Each segment is rewritten next to the old one (one task per segment, for all partitions at once).
@@ -39,7 +39,7 @@ class UpgradePlan:
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """The outcome for a partition; with an error, it is unchanged."""
+    """The outcome for a partition; `error` says why its segments were not replaced."""
 
     plan: UpgradePlan
     segments: tuple[Rewritten, ...] = ()

@@ -35,7 +35,7 @@ class UrlFiles:
         self._lock = threading.Lock()
 
     def paths(self, places: Paths) -> list[str | os.PathLike[str]]:
-        """The places, where each URL of a log directory is replaced by a path that this object knows."""
+        """The places, with each URL of a log directory replaced by a path that this object knows."""
         given = [places] if isinstance(places, str | os.PathLike) else places
         return [place if local_path(os.fspath(place)) is not None else self._add(os.fspath(place)) for place in given]
 
@@ -93,7 +93,7 @@ class UrlFiles:
 
 
 class UrlFile:
-    """A file with a copy that begins as a hole. What the copy has is not fetched again."""
+    """A file at a URL and its local copy, which begins as one hole. A block that the copy has is not fetched again."""
 
     def __init__(self, location: Location, entry: Entry, copy: Path) -> None:
         self._location = location

@@ -46,7 +46,7 @@ class CommittedOffset:
 
 @dataclass(frozen=True, slots=True)
 class MemberDescription:
-    """A member of a group. Newer protocols identify topics by id: a topic that is not on these disks is shown by it."""
+    """A member of a group. Newer protocols name topics by id; a topic that is not on these disks is shown as its id."""
 
     member_id: str
     instance_id: str | None
@@ -140,7 +140,7 @@ def _stored(records: Iterable[ConsumerRecord]) -> dict[str, _Stored]:
         try:
             decoded = decode_consumer_offsets_record(key, value)
         except CorruptionError:
-            continue  # an unknown kind of record, which Kafka skips too
+            continue  # an unknown kind of record, which Kafka skips too, or one that cannot be decoded
         if decoded.value is not None:
             _take(groups[_group_of(decoded.key.data)], decoded.key.type.id, decoded.key.data, decoded.value.data)
     return groups

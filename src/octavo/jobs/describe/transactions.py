@@ -23,7 +23,8 @@ _FINISHED = {
 class OpenTransaction:
     """A transaction that has not ended. Without a transactional id, only the logs know it, and nothing will end it.
 
-    `first_offsets` has the partitions in whose logs it is open, beyond which read_committed does not read.
+    `first_offsets` has the partitions in whose logs it is open, each with the transaction's first offset there:
+    read_committed does not read beyond it.
     """
 
     producer_id: int
