@@ -1,13 +1,14 @@
 """Variable-length integers as Kafka writes them: unsigned for message encodings, zigzag for records.
 
-For code that reads an occasional number; the fast loops are in `octavo.kernels`. An encoding may be longer than
-necessary; excess bits in its last byte are dropped, as in Kafka.
+This is for code that reads or writes an occasional number; the fast loops are in `octavo.kernels`. An encoding may be
+longer than necessary; excess bits in its last byte are dropped, as in Kafka.
 """
 
 from __future__ import annotations
 
 from octavo.errors import EncodingError, InvalidRecordError
 from octavo.kernels.reference.varint import BrokenVarintError, read_uvarint, write_uvarint
+from octavo.system.shown import count
 
 Bytes = bytes | bytearray | memoryview
 
@@ -65,7 +66,7 @@ def _decode(data: Bytes, position: int, max_bytes: int) -> tuple[int, int]:
     except BrokenVarintError:
         found = bytes(data[position : position + max_bytes])
     if len(found) < max_bytes:
-        sentence = f"the data ends after {len(found)} bytes of a variable-length number"
+        sentence = f"the data ends after {count(len(found), 'byte')} of a variable-length number"
     else:
         sentence = f"a variable-length number of more than {max_bytes} bytes: {found.hex()}"
     raise InvalidRecordError(sentence, position=position)

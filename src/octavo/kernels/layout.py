@@ -23,7 +23,7 @@ def big_endian(fields: dict[str, str]) -> Struct:
     return Struct(">" + "".join(fields.values()))
 
 
-# Every log entry begins with these two fields, whatever its magic: offset int64, size int32 of the rest.
+# Every log entry begins with these two fields, whatever its magic: its offset, and the size of the rest.
 ENTRY_PREFIX = Struct(">qi")
 LOG_OVERHEAD = ENTRY_PREFIX.size
 SIZE_POSITION = 8
@@ -88,9 +88,9 @@ MAX_PRODUCER_EPOCH = 2**15 - 1
 NO_SEQUENCE = -1
 NO_LEADER_EPOCH = -1
 
-# One row per batch. A v0/v1 message is a row too: base_offset is its own offset (for a wrapper, its last one), both
-# timestamps are its timestamp, count is 1 (-1 for a compressed wrapper, whose count is unknown until it is opened),
-# producer fields are -1.
+# One row per batch. A v0/v1 message is a row too: base_offset is its own offset (for a wrapper, that of its last
+# message), both timestamps are its timestamp, count is 1 (-1 for a compressed wrapper, whose count is unknown until it
+# is opened), producer fields are -1.
 BATCH_COLUMNS = {
     "position": "i8",
     "base_offset": "i8",
@@ -239,12 +239,12 @@ class Refused(IntEnum):
 
 
 class Seek(IntEnum):
-    """How the search for a timestamp ended."""
+    """How the search for a batch or a record ended."""
 
     FOUND = 0
-    MORE = 1  # continue at the position, with the size of the batch there; 0: unknown
+    MORE = 1  # continue at the position; the size is that of the batch there, 0 if unknown
     DECODE = 2  # the batch at the position is compressed, in an old format, or broken
 
 
-# What a kernel that reads records returns: code, next batch (or message), position of the problem, value found there.
+# What a kernel that reads records returns: code, next batch (0 for messages), position of the problem, value found.
 Outcome = tuple[int, int, int, int]

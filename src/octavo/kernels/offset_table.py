@@ -40,7 +40,7 @@ FILTER_STATE = (
 
 
 class KeyHash(IntEnum):
-    """How a key becomes 16 bytes; keys with the same bytes count as one."""
+    """How a key becomes 16 bytes; keys that become the same bytes count as one."""
 
     SIPHASH = 0  # keyed with a secret, so that nobody can construct colliding keys
     MD5 = 1  # Kafka's hash: the slots are byte for byte those of its SkimpyOffsetMap
@@ -78,7 +78,7 @@ class _StateValue:
 
 @dataclass(slots=True)
 class OffsetTable:
-    """Slots in memory that the caller provides. Not thread-safe while it is filled; afterwards any thread may look up.
+    """Slots in memory that the caller provides. Not thread-safe while it is filled; afterwards any thread may read it.
 
     `superseded` and `odd` have a bit for each offset of the part that the keys come from, least significant first:
     whether a later record has the same key, and whether the record lacks a key or a value. They often settle the fate
@@ -102,8 +102,8 @@ class OffsetTable:
 
     @classmethod
     def empty(cls, memory: NDArray[np.uint8], load_factor: float, key_hash: KeyHash, secret: bytes) -> OffsetTable:
-        """An empty table in zeroed memory, with as many slots as fit; the load factor limits how many of them hold
-        keys.
+        """An empty table in zeroed memory, with at most as many slots as fit; the load factor limits how many of them
+        hold keys.
 
         It starts with few slots and grows with its keys, which is faster because less memory is touched. Kafka's layout
         has all slots from the start.

@@ -64,7 +64,7 @@ class Replayed(IntEnum):
 
 @dataclass(slots=True)
 class ProducerArrays:
-    """The first `count` entries are producers, found through `slots`: an open hash table of their indexes, -1 if free.
+    """The first `count` entries are producers, found through `slots`: a hash table of their indexes, with -1 if free.
 
     `ongoing` holds their open transactions, ordered by first offset. Not thread-safe.
     """

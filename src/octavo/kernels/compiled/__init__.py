@@ -1,1 +1,1 @@
-"""The kernels in Cython, one module each; `octavo.kernels` chooses between them and their twins."""
+"""The kernels in Cython; `octavo.kernels` chooses between them and their twins."""

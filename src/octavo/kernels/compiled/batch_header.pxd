@@ -47,7 +47,7 @@ cdef inline void write_header(uint8_t *p, const Batch *batch) noexcept nogil:
 
 
 cdef inline void seal_batch(uint8_t *p, Batch *batch) noexcept nogil:
-    """Write the header in front of existing records, and the CRC over both."""
+    """Write the header in front of existing records, with the CRC."""
     batch.magic, batch.flaws = 2, 0
     write_header(p, batch)
     batch.crc = crc32c_update(0, p + ATTRIBUTES_POSITION, batch.size - ATTRIBUTES_POSITION)

@@ -1,4 +1,5 @@
-/* CRC-32C (Castagnoli), by the CPU's instruction where there is one, and CRC-32 (zlib's); otherwise slicing by eight.
+/* CRC-32C (Castagnoli), by the CPU's instruction where there is one, otherwise slicing by eight; and CRC-32 (zlib's),
+ * always slicing by eight.
  *
  * One crc32 instruction takes three cycles but a new one can start in each: three streams run side by side and are
  * joined by a carry-less multiplication, 3 x the speed of one stream (measured 21 against 7 GB/s at 2.8 GHz). */
@@ -56,7 +57,7 @@ static inline uint32_t crc32_ieee(uint32_t crc, const uint8_t *p, size_t n) {
 #include <wmmintrin.h>
 #define CRC32C_INSTRUCTION "sse4.2"
 
-/* Lengths of one of the three streams, longest first, and the factors x^(16n-33), x^(8n-33) that shift by 2n, n bytes. */
+/* The lengths of a stream, longest first, and the factors x^(16n-33), x^(8n-33) that shift by 2n, n bytes. */
 enum { STREAM_LENGTHS = 3 };
 static const size_t stream_bytes[STREAM_LENGTHS] = {4096, 512, 64};
 static uint32_t shift_by_two[STREAM_LENGTHS], shift_by_one[STREAM_LENGTHS];

@@ -110,7 +110,7 @@ cdef inline int foreseen(const Table *map, const Batch *batch, uint8_t verdict) 
 
 
 def foresee_fates(offset_table, table, verdicts, fates):
-    """Write to `fates` (int8) the fate of each v2 batch that is known without its records; otherwise -1."""
+    """Write to `fates` (int8) the fate of each v2 batch if it is known without the records, otherwise -1."""
     cdef Table map
     cdef Py_buffer views[3]
     cdef int pinned = 0

@@ -1,4 +1,4 @@
-"""Makes the index entries for batches, by the counting rule of appends and recovery."""
+"""Makes the index entries for batches, as appends and recovery do: one after each interval of bytes."""
 
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 

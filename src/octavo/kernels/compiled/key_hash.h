@@ -59,7 +59,7 @@ struct key_ref {
     uint64_t hash[2];
 };
 
-/* Four keys with equally many whole words, one lane each: a third of the time of four single ones (measured, AVX2). */
+/* Four keys with the same number of whole words, one lane each: this takes a third of the time (measured, AVX2). */
 enum { LANES = 4 };
 typedef uint64_t lanes __attribute__((vector_size(8 * LANES)));
 

@@ -1,4 +1,4 @@
-"""The C side of `layout.py`: the row of the batch table, columns as pointers, the codes."""
+"""The C side of `layout.py`: the row of the batch table, the positions of fields, the codes."""
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 

@@ -107,7 +107,7 @@ cdef struct Cursor:
 
 
 cdef Py_ssize_t read_length(const Step *step, Cursor *cursor, bint is_short) noexcept:
-    """A length, -1 for null; the cursor becomes odd unless it and that many bytes are there."""
+    """A length, -1 for null; the cursor becomes odd unless the length and that many bytes are there."""
     cdef uint64_t value = 0
     cdef const uint8_t *after
     cdef Py_ssize_t length

@@ -47,7 +47,7 @@ cdef struct TableState:
 
 
 cdef struct Slot:
-    uint64_t first  # 0 and 0: empty
+    uint64_t first  # this and `second` are 0: empty
     uint64_t second
     uint64_t offset  # big-endian with MD5, like Kafka's
 
@@ -181,7 +181,7 @@ cdef inline void grow_table(Table *table) noexcept nogil:
     """Spread the keys over more slots of the same memory, so that only as much of it is touched as the keys need.
 
     A hash keeps its relative place among the slots, so keys only move up. They are moved from the last slot down, each
-    to a place after all that have not moved yet; the few without such a place are inserted at the end.
+    to a place after all that have not moved yet; the few without such a place are inserted last.
     """
     cdef int64_t old = table.state.slots, slots = GROWTH * old, i, at
     cdef int64_t count = 0
@@ -204,7 +204,7 @@ cdef inline void grow_table(Table *table) noexcept nogil:
                 spilled[count] = moved
                 count += 1
             else:
-                table.state.size -= 1  # a forgotten key only means that its old records are kept
+                table.state.size -= 1  # not expected: SipHash spreads keys, so that far fewer are spilled
         i -= 1
     for i in range(count):
         place(table, &spilled[i])

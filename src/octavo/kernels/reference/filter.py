@@ -33,7 +33,7 @@ _NOTHING = _Judged([], False)
 def foresee_fates(
     offset_table: OffsetTable, table: NDArray[np.void], verdicts: NDArray[np.uint8], fates: NDArray[np.int8]
 ) -> None:
-    """Write to `fates` (int8) the fate of each v2 batch that is known without its records; otherwise -1."""
+    """Write to `fates` (int8) the fate of each v2 batch if it is known without the records, otherwise -1."""
     if min(len(verdicts), len(fates)) < len(table):
         raise ValueError("a verdict and a fate are needed for each batch")
     for row, batch in enumerate(table):

@@ -12,7 +12,7 @@ class StepPlan(NamedTuple):
     """One field of a struct in one version, or the element of an array.
 
     `kind` is the `struct` format of a number, or ? for a bool, u for a uuid, s for a string, y for bytes, r for
-    records, S for a struct, A for an array. `compact` is the encoding of its length.
+    records, S for a struct, A for an array. `compact` says whether its length is a varint.
     """
 
     name: str | None  # None for the element of an array
@@ -23,7 +23,7 @@ class StepPlan(NamedTuple):
 
 
 class StructPlan(NamedTuple):
-    """A struct in one version: the fields it writes one after the other, and those that it does not."""
+    """A struct in one version: the fields that are written one after the other, and the others."""
 
     template: dict[str, Any]  # the default of every field
     steps: tuple[StepPlan, ...]

@@ -1,5 +1,5 @@
-"""The offset table of a compaction, in plain Python; only after it has grown may slots lie elsewhere than in the
-compiled one."""
+"""The offset table of a compaction, in plain Python. Its slots lie as in the compiled one, except perhaps after it has
+grown."""
 
 from __future__ import annotations
 
