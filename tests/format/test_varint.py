@@ -111,7 +111,7 @@ def test_one_byte_too_many_is_refused(decode: Decode, max_bytes: int) -> None:
 @pytest.mark.parametrize(("decode", "max_bytes"), DECODERS)
 def test_every_cut_is_refused(decode: Decode, max_bytes: int) -> None:
     for size in range(max_bytes):
-        with pytest.raises(InvalidRecordError, match=f"ends after {size} bytes") as caught:
+        with pytest.raises(InvalidRecordError, match=f"ends after {size} bytes? ") as caught:
             decode(b"?" + b"\x80" * size, 1)
         assert caught.value.position == 1
 
