@@ -177,6 +177,17 @@ def test_ids_expire_with_upkeep(tmp_path: Path, upkeep: bool) -> None:
         assert known is ErrorCode.TRANSACTIONAL_ID_NOT_FOUND if upkeep else isinstance(known, TransactionMetadata)
 
 
+def test_a_producer_whose_id_expired_is_fenced_by_the_next_one(tmp_path: Path) -> None:
+    world, configs = World(), {"transactional.id.expiration.ms": 7000, **QUICK}
+    with octavo.LogDir(tmp_path, environment=world.environment, upkeep=True, configs=configs) as logs:
+        old = logs.producer(transactional_id="x")
+        world.scheduler.advance(9000)
+        assert logs.transactions().list() == []
+        logs.producer(transactional_id="x")
+        with pytest.raises(ProducerFencedError, match="another producer has taken it over"):
+            old.begin_transaction()
+
+
 def test_what_is_written_is_read_back(coordinator: TransactionCoordinator) -> None:
     known = TransactionMetadata(
         "x", 5, 32767, 1000, status=TransactionStatus.PREPARE_COMMIT, partitions=frozenset([T0]), start_ms=3,

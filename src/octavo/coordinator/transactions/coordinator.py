@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
-from collections import Counter
 from collections.abc import Callable, Set
 from typing import NamedTuple
 
@@ -39,16 +39,17 @@ class TransactionCoordinator:
     """Answers the requests of producers, over the network and in this process. Thread-safe.
 
     A transaction ends in three steps: 1. Write to the log that it will be committed, or aborted: this decides it, and
-    is the answer to EndTxn. 2. Write a marker to each of its partitions. 3. Write that it is complete. If anything
+    EndTxn is answered. 2. Write a marker to each of its partitions. 3. Write that it is complete. If anything
     interrupts this after 1 (a crash, a failed disk, Ctrl-C), 2 and 3 are done before anything else happens under the
-    id; a partition that already has its marker may get another one, which changes nothing. If one id fails, that is
+    id; a partition that already has its marker may get another one, which changes nothing. What fails for one id is
     logged and tried again later; it does not stop the others.
     """
 
     def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds) -> None:
         self._log_manager = log_manager
         self._config = log_manager.broker_config
-        self._takeovers: Counter[str] = Counter()
+        self._takeovers: dict[str, int] = {}
+        self._takeover_numbers = itertools.count(1)
         self.states = TransactionStates(log_manager, log, ids)
         self.lock = self.states.lock
 
@@ -87,7 +88,7 @@ class TransactionCoordinator:
             if isinstance(outcome, ErrorCode):
                 return ProducerAnswer(outcome)
             self.states.write(outcome)
-            self._takeovers[transactional_id] += 1
+            self._takeovers[transactional_id] = next(self._takeover_numbers)
             if outcome.is_prepared:
                 return ProducerAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
             return ProducerAnswer(ErrorCode.NONE, Identity(outcome.producer_id, outcome.epoch))
@@ -158,7 +159,7 @@ class TransactionCoordinator:
     def settle(self) -> None:
         """Complete decided transactions; abort those open for longer than their timeout, and fence their producers.
 
-        Raises nothing: failures are logged, and tried again the next time.
+        Raises nothing: what fails is logged, and tried again the next time.
         """
         with self.lock:
             self.states.read_all()
@@ -166,7 +167,7 @@ class TransactionCoordinator:
             for known in self.states.all():
                 try:
                     if known.is_late(supplies.now_ms):
-                        self._takeovers[known.transactional_id] += 1
+                        self._takeovers[known.transactional_id] = next(self._takeover_numbers)
                         late = self.states.caught_up(known)
                         self.states.complete(self.states.write(machine.decide(late, commit=False, supplies=supplies)))
                     elif known.is_prepared:
@@ -183,9 +184,12 @@ class TransactionCoordinator:
                     self.states.forget(known.transactional_id)
                     self._takeovers.pop(known.transactional_id, None)
 
-    def takeovers(self, transactional_id: str) -> int:
-        """How often a new producer or a timeout has taken over the id; each time, the previous producer was fenced."""
-        return self._takeovers[transactional_id]
+    def last_takeover(self, transactional_id: str) -> int:
+        """The number of the id's last takeover, by InitProducerId or a timeout, which fenced whoever used it before.
+
+        No two takeovers have the same number, not even if the id expired between them.
+        """
+        return self._takeovers.get(transactional_id, 0)
 
     def _ready(self, transactional_id: str) -> TransactionMetadata | None:
         """The state of an id, after an attempt to complete its transaction if that is decided."""
@@ -218,7 +222,7 @@ class TransactionCoordinator:
 
 
 def _answer(call: Callable[[], ProducerAnswer]) -> ProducerAnswer:
-    """The answer, even if the state cannot be read or written: then the client looks for another coordinator."""
+    """The answer; NOT_COORDINATOR if the state cannot be read or written, so that the client tries again later."""
     try:
         return call()
     except (KafkaStorageError, CorruptionError, UnknownTopicOrPartitionError) as error:

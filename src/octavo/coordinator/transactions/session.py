@@ -23,7 +23,7 @@ class Session:
         self._id = transactional_id
         with coordinator.lock:
             self.metadata = self._take_over(timeout_ms)
-            self._takeovers = coordinator.takeovers(transactional_id)
+            self._takeover = coordinator.last_takeover(transactional_id)
 
     def begin(self) -> None:
         """Prepare for a new transaction; one that an error left unfinished is ended first."""
@@ -91,7 +91,7 @@ class Session:
         known = self._states.get(self._id)
         if known is None:
             raise ProducerFencedError(f"transactional id {self._id} has expired, because it was not used")
-        if self._coordinator.takeovers(self._id) != self._takeovers:
+        if self._coordinator.last_takeover(self._id) != self._takeover:
             found = f"producer id {self.metadata.producer_id}, epoch {self.metadata.epoch}"
             expected = f"expected id {known.producer_id}, epoch {known.epoch}"
             why = f"another producer has taken it over, or its transaction timed out: {found}, {expected}"
