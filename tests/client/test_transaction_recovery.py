@@ -270,7 +270,7 @@ def test_after_a_power_loss_that_took_the_end_of_the_state(
             assert log.last_stable_offset == log.log_end_offset
             found = [record.value for record in logs.consumer("t", isolation_level="read_committed")]
             assert found == [b"0", b"1", b"2", b"again"]
-    assert "t-0 has a newer epoch, so the old transaction is over there" in caplog.text
+    assert "t-0 has a newer epoch, so the old transaction has already ended there" in caplog.text
 
 
 def test_a_power_loss_never_commits_what_was_aborted(tmp_path: Path) -> None:

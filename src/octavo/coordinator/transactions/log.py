@@ -69,7 +69,7 @@ def last_states(records: Iterable[ConsumerRecord]) -> dict[str, TransactionMetad
         try:
             decoded = decode_transaction_state_record(record.key or b"", record.value)
         except CorruptionError:
-            continue  # an unknown kind of record, which Kafka skips too
+            continue  # an unknown kind of record, which Kafka skips too, or one that cannot be decoded
         transactional_id = decoded.key.data["transactionalId"]
         if decoded.value is None:
             found.pop(transactional_id, None)
@@ -96,7 +96,8 @@ def _metadata(transactional_id: str, row: Row) -> TransactionMetadata:
         last_update_ms=row["transactionLastUpdateTimestampMs"],
         previous_producer_id=row.get("previousProducerId", NO_PRODUCER_ID),
         next_producer_id=row.get("nextProducerId", NO_PRODUCER_ID),
-        # Records of version 0 do not name the client's version. The rules of version 1 accept markers of both.
+        # Records of version 0 do not say which version of the protocol the client used. The rules of VERSION_1 accept
+        # markers of both versions.
         version=row.get("clientTransactionVersion", VERSION_1),
     )
 

@@ -1,7 +1,7 @@
 """The rules for one transactional id: which state a request leads to, or which error it gets.
 
 Each function takes the current state and returns the next one, which has to be written before the answer is sent, or
-an error. ErrorCode.NONE means that there is nothing to write, because the request was already carried out.
+an error. ErrorCode.NONE means that there is nothing to write: the request was already carried out, or changes nothing.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ class Markers:
         """End a decided transaction in a partition.
 
         A power loss may cut more from one log than from another. If `__transaction_state` lost more, the partition has
-        moved on to a later epoch: as for Kafka's coordinator, the transaction is over there. If the partition lost
-        more, records of an earlier transaction may have lost their marker, and a COMMIT would show them even if that
-        transaction was aborted.
+        moved on to a later epoch: as for Kafka's coordinator, the transaction has already ended there. If the
+        partition lost more, records of an earlier transaction may have lost their marker, and a COMMIT would show them
+        even if that transaction was aborted; so an ABORT is written instead.
         """
         log = self.log(topic_partition)
         if log is None:
@@ -46,7 +46,7 @@ class Markers:
         try:
             self.append(log, marker, Identity(prepared.producer_id, prepared.epoch), prepared.version)
         except (InvalidProducerEpochError, TransactionCoordinatorFencedError) as error:
-            problem = "transactional id %s: %s has a newer epoch, so the old transaction is over there: %s"
+            problem = "transactional id %s: %s has a newer epoch, so the old transaction has already ended there: %s"
             _log.warning(problem, prepared.transactional_id, topic_partition, error)
 
     def append(self, log: PartitionLog, marker: EndTransactionMarker, by: Identity, version: int) -> None:
@@ -77,7 +77,8 @@ class Markers:
         log = self._log_manager.logs.get(topic_partition)
         if log is None:
             if any(topic_partition in root.partitions for root in self._log_manager.roots):
-                raise UnknownTopicOrPartitionError(f"{topic_partition} is part of a transaction, but was not opened")
+                problem = "is part of a transaction, but was not opened: open it, too"
+                raise UnknownTopicOrPartitionError(f"{topic_partition} {problem}")
             if offline := [str(path) for path in self._log_manager.offline]:
                 where = f"a log directory that is offline: {', '.join(offline)}"
                 raise KafkaStorageError(f"{topic_partition} may be in {where}")
@@ -85,7 +86,7 @@ class Markers:
 
 
 def _has_older_transaction(log: PartitionLog, prepared: TransactionMetadata) -> bool:
-    """Whether the producer's open records belong to an earlier transaction, because those of this one are lost."""
+    """Whether the producer's open transaction is an earlier one, because the records of this one are lost."""
     entry = log.producer(prepared.producer_id)
     if entry is None or entry.current_txn_first_offset is None:
         return False

@@ -8,7 +8,7 @@ from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
 from octavo.kernels.layout import MAX_PRODUCER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP
 
-# The versions of the protocol that clients use. From version 2 on every end of a transaction begins a new epoch.
+# The versions of the protocol that clients use. From version 2 on, every end of a transaction begins a new epoch.
 VERSION_1 = 0  # Kafka's number for it in records and markers
 VERSION_2 = 2
 
@@ -22,8 +22,8 @@ class TransactionMetadata:
     """A transactional id: who may use it, and the state of its transaction.
 
     From PREPARE_COMMIT or PREPARE_ABORT on, the epoch is that of the markers and of the next transaction. In `version`
-    2 it is one more than that of the batches. `last_epoch` is not in the log: a request that is sent again with that
-    epoch gets the same answer as before.
+    2 it is one more than that of the batches. `last_epoch`, which is not in the log, is the epoch before: a request
+    that is sent again with it gets the same answer as before.
     """
 
     transactional_id: str
@@ -35,7 +35,7 @@ class TransactionMetadata:
     start_ms: int = NO_TIMESTAMP
     last_update_ms: int = NO_TIMESTAMP
     previous_producer_id: int = NO_PRODUCER_ID
-    next_producer_id: int = NO_PRODUCER_ID  # after this transaction, because the epochs have run out
+    next_producer_id: int = NO_PRODUCER_ID  # for after this transaction, if the epochs have run out
     last_epoch: int = NO_PRODUCER_EPOCH
     version: int = VERSION_1
     record_version: int = 1  # of the record that holds it

@@ -35,7 +35,7 @@ class ProducerIds:
         self._block_end = 0
 
     def allocate(self) -> int:
-        """Allocate a new id (an InitProducerId request without a transactional id)."""
+        """Allocate a new id, for a producer without a transactional id or for a transactional id."""
         with self._lock:
             producer_id = next(self._block, None)
             if producer_id is None:

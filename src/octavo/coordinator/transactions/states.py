@@ -124,7 +124,7 @@ class TransactionStates:
         self._unread.discard(partition)
 
     def _write_markers(self, prepared: TransactionMetadata) -> None:
-        """Write a marker to each partition that still needs one; if one fails the others still get theirs."""
+        """Write a marker to each partition that still needs one; if one fails, the others still get theirs."""
         coordinator_epoch = self._log.coordinator_epoch(prepared.transactional_id)
         failure: Exception | None = None
         for topic_partition in sorted(prepared.partitions):
