@@ -17,7 +17,7 @@ TRANSACTION_STATE = "__transaction_state"
 
 
 class InternalTopic:
-    """A compacted topic; the id of a group or a transaction determines the partition that holds it. Thread-safe."""
+    """A compacted topic; a group id or transactional id determines the partition that has its records. Thread-safe."""
 
     def __init__(self, log_manager: LogManager, topic: str, partitions: int, configs: dict[str, Given]) -> None:
         self._log_manager = log_manager
@@ -31,7 +31,10 @@ class InternalTopic:
 
     @property
     def count(self) -> int:
-        """The number of partitions; 0 if there is no topic. It never grows, since ids would change their partitions."""
+        """The number of partitions; 0 if there is no topic.
+
+        It does not grow with the topic: ids have to stay in their partitions.
+        """
         logs = self._log_manager.logs
         if not self._is_being_made and self._counted is not logs:
             found = max(self._log_manager.topics.get(self.topic, [-1])) + 1

@@ -35,9 +35,9 @@ def matching(names: Sequence[str], pattern: str) -> list[str]:
         except pa.ArrowInvalid as error:
             raise BadPatternError(str(error).removeprefix("Invalid regular expression: ")) from None
 
-    matches(pattern)  # alone first: brackets around an incomplete pattern could complete it
+    matches(pattern)  # first without the parentheses below, which could make an invalid pattern valid
     try:
         found = matches(rf"\A(?:{pattern})\z")
-    except BadPatternError:  # what follows an open \Q is literal
+    except BadPatternError:  # after an open \Q, the closing parenthesis was literal
         found = matches(rf"\A(?:{pattern}\E)\z")
     return [name for name, is_match in zip(names, found[1:], strict=True) if is_match]

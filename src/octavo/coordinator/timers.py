@@ -22,7 +22,8 @@ class Timers:
         self._name = name
         self._check = check
         self._deadlines: dict[Hashable, int] = {}
-        # One entry for each timer, never later than its deadline; those of cancelled timers are dropped when due.
+        # Each timer has one entry that counts, at the time in `_entries`, which is never after its deadline. Entries of
+        # timers that were cancelled or moved to an earlier time are dropped when due.
         self._heap: list[tuple[int, int, Hashable]] = []
         self._entries: dict[Hashable, int] = {}
         self._numbers = itertools.count()

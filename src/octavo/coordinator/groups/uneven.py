@@ -49,7 +49,7 @@ class UnevenGroup:
         return assigned
 
     def _urgency(self, ids: TopicIds) -> Callable[[str], tuple[float, int, tuple[int, ...]]]:
-        """The order of topics: those with many partitions for each member first, then those that few members want."""
+        """The order of topics: most partitions per member that wants them, then fewest such members, then by id."""
 
         def key(topic: str) -> tuple[float, int, tuple[int, ...]]:
             takers = len(self._takers[topic])
@@ -65,7 +65,7 @@ class UnevenGroup:
         self._sizes[member] += 1
 
     def _balance(self) -> None:
-        """Balance one topic after the other, again and again, until a whole round has changed nothing."""
+        """Balance one topic after the other, until a whole round has changed nothing, but for at most 16 rounds."""
         shared = [topic for topic in self._topics if len(self._takers[topic]) > 1]
         last = None
         for _ in range(_ROUNDS):

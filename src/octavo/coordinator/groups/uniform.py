@@ -18,7 +18,7 @@ from octavo.format.names import TopicPartition
 def uniform_assignor(
     subscriptions: Subscriptions, partitions: PartitionNumbers, current: Current, ids: TopicIds | None = None
 ) -> GroupAssignment:
-    """Assign evenly; without ids, topics are taken in the order of their names."""
+    """Assign evenly; if no ids are given, topics are numbered in the order of their names."""
     members = in_map_order(subscriptions, java_hash)
     known = ids or {topic: number.to_bytes(16, "big") for number, topic in enumerate(sorted(partitions))}
     if len(set(subscriptions.values())) > 1:
@@ -33,8 +33,8 @@ def _assign_evenly(
     members: Sequence[str], partitions: PartitionNumbers, current: Current, hash_of: Callable[[str], int]
 ) -> GroupAssignment:
     """If all members want the same topics, each keeps as much of what it has as its share allows, topic by topic, and
-    is filled up with what is left. Shares that are larger by one go to members that need them to keep what they have,
-    otherwise to the last ones."""
+    gets the rest of its share from what is left. Shares that are larger by one go to members that need them to keep
+    what they have, otherwise to the last ones."""
     topics = in_map_order(partitions, hash_of)
     places = [TopicPartition(topic, number) for topic in topics for number in partitions[topic]]
     order = {place: number for number, place in enumerate(places)}
