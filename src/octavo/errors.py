@@ -115,7 +115,7 @@ class ScanError(OctavoError):
 
 
 class NoLogDirError(ScanError):
-    """A folder that should be a log directory, but holds neither partitions nor the files of one."""
+    """A folder that should be a log directory, but holds neither partitions nor a log directory's own files."""
 
 
 class DataLossError(ScanError):
@@ -276,7 +276,7 @@ class TransactionCoordinatorFencedError(
 
 
 class ProducerFencedError(KafkaError, kafka_name="ProducerFencedException", error="PRODUCER_FENCED", code=90):
-    """A producer whose transactional id was taken over by another one."""
+    """A producer whose transactional id was taken over or has expired, or whose transaction timed out."""
 
 
 class TransactionAbortedError(KafkaError, kafka_name="TransactionAbortedException"):
