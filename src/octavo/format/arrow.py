@@ -1,4 +1,4 @@
-"""Converts record columns to Arrow arrays and back without copying; the base for all use of pyarrow."""
+"""Converts record columns to Arrow arrays and back, as far as possible without copying."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _WORD_START = re.compile("_([a-z])")
 
 
 def describe_entries(kind: FileKind, data: memoryview, base_offset: int) -> Iterator[Node]:
-    """The nodes of a whole file; the zeros at the end of a pre-sized index, or an incomplete entry, become one node."""
+    """The nodes of a whole file; one stands for the zeros at the end of a pre-sized index, one for a cut-off entry."""
     layout, meaning = _KINDS[kind]
     at = 0
     if kind is FileKind.PRODUCER_SNAPSHOT:

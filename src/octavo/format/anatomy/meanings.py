@@ -37,7 +37,7 @@ def crc_node(node: Node, algorithm: str, computed: int, covered: int) -> Node:
     if computed == node.value:
         return replace(node, meaning=f"{algorithm} of the {covered} bytes after it")
     stored = int.from_bytes(node.raw)
-    return replace(node, problem=f"stored {stored}, computed {computed}: bytes after this field have changed")
+    return replace(node, problem=f"stored {stored}, computed {computed}: this field or bytes after it have changed")
 
 
 def codec_text(attributes: int) -> str:

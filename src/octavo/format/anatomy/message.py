@@ -15,7 +15,7 @@ from octavo.kernels import layout
 
 
 def describe_message(data: memoryview, position: int, *, limit: int | None = None, most: int | None = None) -> Node:
-    """A log entry with a message; the children of a wrapper are the messages inside."""
+    """A log entry with a message; the messages inside a wrapper are the children of its value."""
     message = Message(data)
     node = _message_node(message, position, "message")
     if not message.codec_id or node.problem:

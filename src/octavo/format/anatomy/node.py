@@ -16,7 +16,7 @@ Meanings = Mapping[str, Callable[[Mapping[str, int]], str]]
 class Node:
     """A range of bytes. `position` counts from the start of the file, or of the decompressed stream.
 
-    `problem` says what is wrong with it; `offset` is that of the record or message.
+    `problem` says what is wrong with it; `offset` is that of the record, message or entry, if it has one.
     """
 
     name: str

@@ -78,7 +78,7 @@ def build_batch(
 ) -> bytes:
     """A batch as Kafka's builder makes it: base offset, timestamps and last offset come from the records.
 
-    `log_append_time` replaces every record's timestamp (their own timestamps remain as deltas that nobody reads).
+    `log_append_time` replaces every record's timestamp (the records' own remain as deltas, which readers ignore).
     """
     traits = BatchTraits(
         codec=codec,
@@ -113,7 +113,8 @@ def build_columns(columns: RecordColumns, traits: BatchTraits) -> bytes:
 def encode_columns(header: BatchHeader, columns: RecordColumns, level: int | None = None) -> bytes:
     """Encode a batch with exactly this header; size and CRC are computed.
 
-    Deltas are relative to the header's base offset and base timestamp, so a decoded batch is encoded to the same bytes.
+    Deltas are relative to the header's base offset and base timestamp, so the records of a decoded batch are encoded
+    to the same bytes, before compression.
     """
     rows, headers = columns.rows, columns.header_rows
     bound = 64 + 36 * rows + 10 * headers

@@ -24,7 +24,7 @@ from octavo.kernels.columns import RecordColumns
 from octavo.kernels.integers import INT64_MAX
 from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code
 
-# The size of a record apart from its key, value and headers: its length, attributes, two deltas, two lengths, a count.
+# The most bytes of a record besides key, value and headers: its length, attributes, two deltas, two lengths, a count.
 _RECORD_OVERHEAD = 5 + 1 + 10 + 5 + 5 + 5 + 5
 _HEADER_OVERHEAD = 5 + 5
 _BATCHES_AT_ONCE = 512

@@ -106,8 +106,7 @@ class Decoder:
         self.columns.grow(rows, data_bytes)
 
     def _packed(self, view: memoryview, table: NDArray[np.void], first: int, end: int) -> int:
-        """Decompress and decode batches, one set at a time; returns the first one that does not fit into the
-        columns."""
+        """Decompress and decode batches, one set at a time; returns the first one that was not decoded."""
         # Rows are read from plain memory: reading one through numpy would take as long as everything else here.
         fields = map(_PACKED_FIELDS, layout.BATCH_ROW.iter_unpack(table[first:end].tobytes()))
         while first < end and self.filled_bytes < TARGET_BYTES:

@@ -22,7 +22,8 @@ _SOUND = Flaw(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchHeader:
-    """The fields of a batch. For a v0/v1 message `base_offset` is its own offset, and for a wrapper its last one."""
+    """The fields of a batch. For a v0/v1 message `base_offset` is its own offset: in a wrapper, that of the last
+    message inside."""
 
     base_offset: int = 0
     partition_leader_epoch: int = layout.NO_LEADER_EPOCH

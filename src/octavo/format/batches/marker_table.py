@@ -38,7 +38,7 @@ EMPTIED = _UNKNOWN - 1
 
 
 class MarkerTable(NamedTuple):
-    """A row of `MARKER` for each of a producer's control batches among the first `rows` of a walk's table.
+    """A row of `MARKER` for each control batch with a producer id among the first `rows` of a walk's table.
 
     If that is not the whole table, the batch after those rows is damaged.
     """
@@ -100,7 +100,7 @@ def control_types(data: Buffer, table: NDArray[np.void]) -> NDArray[np.int32]:
 def _first_records(
     data: Buffer, table: NDArray[np.void], columns: Column
 ) -> Iterator[tuple[NDArray[np.int64], RecordColumns, NDArray[np.int64]]]:
-    """Decode control batches: rows of the table, columns, and the row there of each batch's first record.
+    """Decode control batches: yields rows of the table, the columns, and which of their rows begin these batches.
 
     The records of all batches follow one another in the columns; Kafka reads only the first one of each.
     """

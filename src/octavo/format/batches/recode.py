@@ -65,7 +65,7 @@ class Recoder:
     def _messages(self, data: memoryview, table: NDArray[np.void]) -> Iterator[bytes]:
         done = 0
         for columns in self._decoder.decode(data, table):
-            if not columns.rows:  # the decoder only made room, or the records cannot be read
+            if not columns.rows:  # the first message is damaged: the decoder raises its error next
                 continue
             messages = table[done : done + columns.rows]
             done += columns.rows

@@ -1,4 +1,5 @@
-"""Converts records between Python values and columns, for small amounts: it loops over records; no hot path uses it."""
+"""Converts records between Python values and columns, for small amounts: it loops over records, so no hot path uses
+it."""
 
 from __future__ import annotations
 

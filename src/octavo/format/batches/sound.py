@@ -76,8 +76,9 @@ class SoundPart(NamedTuple):
 def sound_part(chunk: Chunk, base_offset: int) -> SoundPart:
     """The part of a chunk that belongs to the segment with this base offset.
 
-    The CRC does not cover the offset: a batch whose offsets cannot belong to this segment is broken, too. (Kafka does
-    not start on such a log. Batches whose offsets decrease within the segment stay: `decisions/0010-crashes.md`.)
+    The CRC does not cover the offset, so a batch whose offsets cannot belong to this segment counts as broken, too.
+    (Kafka does not start on such a log. Batches whose offsets decrease within the segment stay:
+    `docs/decisions/0010-crashes.md`.)
     """
     table, found = chunk.table, chunk.summary
     is_ordinary = found.ascending and base_offset <= found.first_last_offset and not found.flaws & BROKEN
@@ -109,8 +110,8 @@ def _flaw(batch: np.void, base_offset: int) -> str:
 def _is_elsewhere(table: NDArray[np.void], base_offset: int) -> NDArray[np.bool_]:
     """Which batches lie before the segment, or too far from its base offset for an index entry.
 
-    A batch may begin before the segment if it does not end there: compaction and splits leave such batches. One that is
-    too far away may be valid, in a segment that still has to be split, as long as offsets only increase.
+    A batch may begin before the segment if it ends within it: compaction and splits leave such batches. One that is too
+    far away may be valid, in a segment that still has to be split, as long as offsets only increase.
     """
     last = last_offsets(table)
     found: NDArray[np.bool_] = last < base_offset
