@@ -1,4 +1,4 @@
-"""Fixed-size entries of big-endian integers: one declaration serves to read many at once and to write single ones."""
+"""Fixed-size entries of big-endian integers: one declaration serves to read and to write them."""
 
 from __future__ import annotations
 

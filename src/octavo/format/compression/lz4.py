@@ -42,7 +42,7 @@ MIN_THOROUGH_LEVEL = 3  # below this the library uses the fast compressor
 
 
 def compress(data: memoryview, *, level: int, magic: int) -> bytes:
-    """One frame of independent 64 KiB blocks, stored uncompressed if compression gains nothing."""
+    """One frame of independent 64 KiB blocks, each stored uncompressed if compression gains nothing."""
     header = HEADER if magic > 0 else HEADER_V0
     blocks = _fast_blocks(data) if level == FAST_LEVEL else _thorough_blocks(data, max(level, MIN_THOROUGH_LEVEL))
     return b"".join((header, *blocks, END_MARK))

@@ -1,8 +1,8 @@
-"""Decompresses one lz4 block with cramjam, but without its second guess about broken blocks.
+"""Decompresses one lz4 block with cramjam, but without its second attempt at broken blocks.
 
 If a block cannot be decompressed, cramjam takes its first four bytes for a size and tries the rest. The output is then
 not the block's content, and the result does not show it. The first bytes of almost every block rule that out; any other
-block is decompressed again by the library's frame decoder, which makes no second guess.
+block is decompressed again by the library's frame decoder, which makes no second attempt.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from cramjam import lz4
 
 from octavo.format.compression.verdict import invalid
 
-_PREFIX = Struct("<IB")  # what the second guess would read: a size, then the first sequence's token
+_PREFIX = Struct("<IB")  # what the second attempt would read: a size, then the first sequence's token
 _UINT32 = Struct("<I")
 # A frame with one block of up to 4 MiB and no checksums.
 _FRAME_HEADER = bytes.fromhex("04224d18607073")

@@ -1,5 +1,5 @@
-"""zstd frames: block headers bound their output, zstandard decompresses them; like Kafka's, they are written without a
-content size."""
+"""zstd frames. Their block headers say how large the content can be; zstandard decompresses it. Like Kafka's frames,
+those written here have no content size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _context = _Context()
 def compress(data: memoryview, *, level: int, magic: int) -> bytes:
     """Compress to one frame without content size, checksum or dictionary.
 
-    Only cramjam's `Compressor` can omit the content size, but it copies the data and holds the GIL. So the frame is
+    In cramjam, only `Compressor` can omit the content size, but it copies the data and holds the GIL. So the frame is
     written with the size, and its header is then rewritten.
     """
     out = fresh_buffer(_compress_bound(len(data)))

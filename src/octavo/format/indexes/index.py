@@ -72,7 +72,7 @@ class SparseIndex(ABC, Generic[_Entry]):
 
     @abstractmethod
     def keys(self) -> NDArray[np.int64]:
-        """The values by which slots are searched."""
+        """The values that ascend from slot to slot."""
 
     def is_ascending(self) -> bool:
         """Whether keys ascend and offsets never descend; otherwise the index cannot be searched."""

@@ -25,9 +25,9 @@ class OffsetPosition(NamedTuple):
 class OffsetIndex(SparseIndex[OffsetPosition]):
     """Entries by ascending offset.
 
-    Kafka 4.3 stores the last offset of the batch at the position; 3.9.0, 4.0.0 and older store the last offset of the
-    whole append that begins there; 1.0 and older the first. A reader may rely only on this: the batch lies at or before
-    the offset.
+    Since 3.9.1 and 4.0.1, Kafka stores the last offset of the batch at the position. Before, it stored the last offset
+    of the whole append that begins there; up to 1.1, its first offset. A reader may rely only on this: the batch lies
+    at or before the offset.
     """
 
     LAYOUT = ENTRY
@@ -41,7 +41,7 @@ class OffsetIndex(SparseIndex[OffsetPosition]):
         return self.slots["position"].astype(np.int64)
 
     def keys(self) -> NDArray[np.int64]:
-        return self.positions()  # scattered offsets may repeat, positions never do
+        return self.positions()  # offsets are allowed to repeat, positions are not
 
     def last(self) -> OffsetPosition:
         """The last entry; the segment's start if the index is empty."""

@@ -1,1 +1,1 @@
-"""Reads and writes text the way Java does."""
+"""Reads and writes text the way Java does, and lists keys in the order of its hash maps."""

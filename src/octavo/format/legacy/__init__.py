@@ -1,1 +1,1 @@
-"""Messages of v0 and v1, and conversions between the formats."""
+"""Reads and writes messages of v0 and v1."""
