@@ -1,6 +1,6 @@
 """The records of `__cluster_metadata` and its snapshots: brokers, topics, partitions, configs, features, quotas, ACLs.
 
-Ids 6, 13 and 16 were abandoned before any release.
+Ids 6, 13 and 16 have no schema: Kafka 4.3.1 does not know them either.
 """
 
 from __future__ import annotations

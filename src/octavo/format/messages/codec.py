@@ -1,7 +1,7 @@
 """Kafka's generated messages as plain dicts: `decode` and `encode` for any schema, in any of its versions.
 
 A row holds every field of the schema under Kafka's name; fields that the version doesn't have hold their defaults.
-Coders are compiled on first use and kept for the life of the process: schemas are module constants. If the kernels are
+Coders are built on first use and kept for the life of the process: schemas are module constants. If the kernels are
 compiled, they read and write the usual messages; the coders of `reading` and `writing` handle the others.
 """
 

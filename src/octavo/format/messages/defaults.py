@@ -1,4 +1,5 @@
-"""Tests whether a value is its field's default: a tagged field is then not written, and any field may be absent."""
+"""Tests whether a value is its field's default: then a tagged field is not written, and the version need not have
+the field."""
 
 from __future__ import annotations
 

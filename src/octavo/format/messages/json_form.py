@@ -1,8 +1,8 @@
 """Converts messages to JSON as Kafka's generated converters do and its tools print it.
 
 Fields come in the schema's order; fields absent from the version are left out, and so are tagged ones with their
-default. A uuid is its text, bytes are base64, records are shown only by their size (`recordsSizeInBytes`), unknown tags
-are not shown.
+default. A uuid is its text, bytes are base64, records are shown only by their size (`recordsSizeInBytes`), and
+unknown tags are not shown.
 """
 
 from __future__ import annotations

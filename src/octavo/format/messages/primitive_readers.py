@@ -166,7 +166,7 @@ def fixed_array_reader(kind: Primitive, path: str, length_of: LengthReader) -> R
     """A reader of an array of fixed-size values, unpacked in one call."""
     assert kind.layout is not None
     width = struct.calcsize(f">{kind.layout}")
-    # A count in front of "16s" would mean one value of that many bytes.
+    # A count in front of "16s" would be read as part of the 16.
     many: Callable[[int], str] = "16s".__mul__ if kind is UUID else lambda count: f"{count}{kind.layout}"
     layouts = [struct.Struct(f">{kind.layout * count}") for count in range(SHORT_ARRAY)]
 

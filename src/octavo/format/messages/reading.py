@@ -43,7 +43,7 @@ def struct_reader(fields: tuple[Field, ...], encoding: Encoding, path: str) -> R
     if encoding.flexible:
         steps.append((None, _tag_section_reader(fields, encoding, path)))
     template = {part.name: part.default() for part in fields}
-    # Mutable defaults that not every step sets must not be shared between rows.
+    # Mutable defaults that may stay in a row must not be shared between rows.
     mutable = [
         (part.name, part.default)
         for part in fields

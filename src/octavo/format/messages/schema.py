@@ -128,7 +128,7 @@ class Field:
     nullable: Versions = NO_VERSIONS
     tag: int | None = None
     tagged: Versions = NO_VERSIONS
-    # overrides the message's own versions: a request header's clientId never becomes compact
+    # overrides the message's flexible versions: a request header's clientId never becomes compact
     flexible: Versions | None = None
     ignorable: bool = False  # a value that the version cannot hold is silently dropped, not refused
     declared_default: bool | int | float | str | _Natural | None = NATURAL

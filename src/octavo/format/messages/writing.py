@@ -1,7 +1,7 @@
 """Builds writers of structs from a schema and a version: compiled once, then run for each message.
 
 A writer appends chunks to a list, so that large values are copied once, when the message is joined. A field missing
-in the row gets its default. A value that the version cannot hold is refused, unless the schema calls it ignorable.
+from the row gets its default. A value that the version cannot hold is refused, unless the schema calls it ignorable.
 """
 
 from __future__ import annotations
