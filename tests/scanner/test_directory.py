@@ -90,7 +90,7 @@ def test_small_files_may_be_absent_or_damaged(logs: Path) -> None:
         files.topic_id()
     assert [directory.root.offsets(name) for name in OFFSET_CHECKPOINTS] == [{}, {}, {}, {}]
     assert [str(note).removeprefix(f"{logs}/") for note in directory.root.notes] == [
-        "log-start-offset-checkpoint: not read: checkpoint announces 2 entries, but 1 follow",
+        "log-start-offset-checkpoint: not read: checkpoint announces 2 entries, but 1 follows",
         "replication-offset-checkpoint: not read: Is a directory",
     ]
 
@@ -120,7 +120,7 @@ def test_a_folder_of_another_name_is_read_by_that_name(logs: Path) -> None:
     (logs / "orders-0").rename(logs / "saved")
     directory = read(logs / "saved")
     assert directory.partitions.keys() == {("saved", 0)}
-    assert "not a partition's name, read as partition 0 of a topic 'saved'" in str(directory.notes[0])
+    assert "not a partition's name; read as partition 0 of a topic 'saved'" in str(directory.notes[0])
 
 
 def test_a_log_directory_may_have_a_partitions_name(logs: Path) -> None:

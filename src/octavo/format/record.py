@@ -20,7 +20,7 @@ class SpecialTimestamp(IntEnum):
 
 
 class TimestampType(IntEnum):
-    """Which clock a timestamp comes from. Values are Kafka's ids, texts are what its tools print."""
+    """Which clock a timestamp comes from. Values are Kafka's ids; `str` gives what its tools print."""
 
     NO_TIMESTAMP_TYPE = -1
     CREATE_TIME = 0

@@ -28,7 +28,8 @@ def decode(data: bytes, parse: Callable[[Line], _Entry]) -> list[_Entry]:
     entries = [parse(line) for line in content[2:]]
     if count != len(entries):
         raise CorruptionError(
-            f"checkpoint announces {count} {'entry' if count == 1 else 'entries'}, but {len(entries)} follow",
+            f"checkpoint announces {count} {'entry' if count == 1 else 'entries'}, "
+            f"but {len(entries)} {'follows' if len(entries) == 1 else 'follow'}",
             position=content[1].position,
         )
     return entries

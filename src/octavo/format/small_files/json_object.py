@@ -1,4 +1,4 @@
-"""Octavo's own small files: a JSON object with the version of its form."""
+"""Octavo's own small files: a JSON object with the version of its format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`meta.properties` in a log directory's root: the cluster, broker and directory it belongs to.
+"""`meta.properties` in a log directory's root: the cluster and broker that the directory belongs to, and its own id.
 
 The log manager checks the rules for all directories of a broker (one cluster, one node, unique directory ids).
 """

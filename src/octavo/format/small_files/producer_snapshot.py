@@ -21,7 +21,7 @@ VERSION = 1
 HEADER_FIELDS = {"version": "h", "crc": "I", "count": "i"}
 HEADER = big_endian(HEADER_FIELDS)
 CRC_POSITION = 2
-COUNT_POSITION = 6  # the CRC-32C covers from here to the end
+COUNT_POSITION = 6  # the CRC-32C covers everything from here to the end
 
 ENTRY = EntryLayout(
     producer_id="int64",
@@ -82,7 +82,7 @@ def decode_table(data: Buffer) -> NDArray[np.void]:
 
 
 def is_torn(data: Buffer) -> bool:
-    """Whether a snapshot ends before its last entry, as after an interrupted write."""
+    """Whether a snapshot ends before the end of its last entry, as after an interrupted write."""
     content = memoryview(data).cast("B")
     if len(content) < HEADER.size:
         return True
