@@ -94,12 +94,17 @@ SOURCE_OPTIONS = (
         "fail, or skip: damaged batches and files that cannot be read are left out, each with a warning",
         ours=True,
     ),
-    Option("maxOffsetsPerTrigger", "", "stream", "at most this many offsets in a micro-batch, shared out by backlog"),
+    Option(
+        "maxOffsetsPerTrigger",
+        "",
+        "stream",
+        "at most this many offsets in a micro-batch, divided among partitions by their backlogs",
+    ),
     Option(
         "maxBytesPerTrigger",
         "",
         "stream",
-        "at most about this many bytes of log in a micro-batch, shared out by backlog",
+        "at most about this many bytes of log in a micro-batch, divided in the same way",
         ours=True,
     ),
     Option("minOffsetsPerTrigger", "", "stream", "wait for this many offsets before a micro-batch"),
@@ -116,7 +121,7 @@ SOURCE_OPTIONS = (
         "",
         "stream",
         "the broker that commitGroup sends the offsets to, as host:port, or several separated by commas; without it"
-        " they are written to the directory, which no broker may hold then",
+        " they are written to the directory, so no broker may hold it",
         ours=True,
     ),
     Option(
@@ -144,15 +149,15 @@ SOURCE_OPTIONS = (
     ),
     Option("includeHeaders", "false", "both", "add the column `headers`"),
     Option("columns", "all", "both", "some of the columns, separated by commas; the others are not built", ours=True),
-    Option("isolationLevel", "read_uncommitted", "both", "or read_committed; also as kafka.isolation.level", ours=True),
+    Option("isolationLevel", "read_uncommitted", "both", "read_uncommitted or read_committed", ours=True),
     Option("kafka.isolation.level", "read_uncommitted", "both", "the same as isolationLevel, which takes precedence"),
     Option(
         "kafka.*",
         "",
         "both",
-        "configs of a Kafka consumer, even bootstrap.servers, are ignored: there is no broker. As in Spark's source,"
-        " auto.offset.reset, key.deserializer, value.deserializer, enable.auto.commit and interceptor.classes are"
-        " refused",
+        "other configs of a Kafka consumer, even bootstrap.servers, are ignored: there is no broker. As in Spark's"
+        " source, auto.offset.reset, key.deserializer, value.deserializer, enable.auto.commit and interceptor.classes"
+        " are refused",
     ),
     Option("groupIdPrefix", "", "both", "ignored: the source joins no consumer group"),
     Option("kafkaConsumer.pollTimeoutMs", "", "both", "without effect: nothing is polled"),

@@ -57,7 +57,7 @@ def scan(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
 
 
 def scan_stream(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
-    """What `readStream.format("octavo")` reads with these options, from the same checkpoints.
+    """What `readStream.format("octavo")` reads with these options; each can continue from the other's checkpoints.
 
     The stream's source yields tasks, so a query's progress counts tasks as input rows.
     """
