@@ -129,7 +129,7 @@ def _folder(location: Location, notes: list[Note]) -> PartitionFolder:
     folder = partition_folder(location.name)
     if folder is None:
         folder = PartitionFolder(printable(location.name), 0)
-        notes.append(Note(str(location), f"not a partition's name, read as partition 0 of a topic '{folder.topic}'"))
+        notes.append(Note(str(location), f"not a partition's name; read as partition 0 of a topic '{folder.topic}'"))
     return folder
 
 

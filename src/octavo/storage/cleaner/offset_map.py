@@ -13,7 +13,7 @@ from octavo.errors import ConfigError
 from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.offset_table import SLOT_BYTES, TABLE_STATE, KeyHash, OffsetTable
 
-_MARKS_SHARE = 16  # the share of the map's memory (one sixteenth) that marks may take
+_MARKS_SHARE = 16  # marks (see `OffsetTable`) may take one sixteenth of the map's memory, in addition to it
 
 
 @dataclass(frozen=True, slots=True)
