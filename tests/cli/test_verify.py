@@ -51,6 +51,20 @@ def test_a_problem_is_a_line_and_the_exit_code_is_1(log: Path) -> None:
     ]
 
 
+def test_each_advised_command_names_the_directory_it_concerns(tmp_path: Path) -> None:
+    logs = [write_segment(tmp_path / name / "orders-0", 0, batch(0, 3), batch(3)) for name in ("a", "ab")]
+    index = logs[0].with_suffix(".index")
+    index.write_bytes(index.read_bytes() + bytes(7))
+    damage(logs[1])
+    run = octavo("verify", str(tmp_path / "a"), str(tmp_path / "ab"))
+    _, *steps = run.stdout[run.stdout.index("next:") :].splitlines()
+    assert [step.strip() for step in steps if " explain " not in step] == [
+        f"octavo reindex --dry-run {tmp_path}/a  # which indexes can be rebuilt",
+        f"octavo copy {tmp_path}/ab NEW  # keeps every sound batch",
+        f"octavo recover --all --dry-run {tmp_path}/ab  # what recovery would cut",
+    ]
+
+
 def test_json_lines(log: Path) -> None:
     damage(log)
     run = octavo("verify", str(log), "--json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from octavo.format.names import CLUSTER_METADATA_TOPIC, FileKind
@@ -20,11 +21,12 @@ _OUT_OF_REACH = {FindingKind.UNREADABLE_FILE, FindingKind.NAME, FindingKind.DIRE
 
 
 class NextSteps:
-    """Gets all findings; the advice is about the first directory with problems, or else with traces of a crash."""
+    """Gets all findings; the advice is about each directory with problems, or else the first with traces of a crash."""
 
     def __init__(self, plans: Sequence[DirectoryPlan]) -> None:
         self._plans = plans
-        self._problems: dict[str, Finding] = {}  # the first one in each kind of file
+        # The first problem in each kind of file, by the directory's place among the plans.
+        self._problems: defaultdict[int | None, dict[str, Finding]] = defaultdict(dict)
         self._trace: Finding | None = None
 
     def add(self, finding: Finding) -> None:
@@ -32,7 +34,7 @@ class NextSteps:
             if self._trace is None and finding.problem in _CRASH_TRACES and _METADATA not in finding.path:
                 self._trace = finding
         elif finding.problem not in _OUT_OF_REACH:
-            self._problems.setdefault(finding.path.rpartition(".")[2], finding)
+            self._problems[self._place_of(finding)].setdefault(finding.path.rpartition(".")[2], finding)
 
     def lines(self) -> Iterator[str]:
         """The commands; a shell ignores the comments after them."""
@@ -43,28 +45,34 @@ class NextSteps:
             yield f"  {step}"
 
     def _after_problems(self) -> Iterator[str]:
-        kinds = {f".{kind}" for kind in self._problems}
-        first = next(iter(self._problems.values()))
-        placed = next((found for found in self._problems.values() if found.position is not None), None)
-        plan = self._plan_of(first)
-        if placed is not None:
-            yield f"octavo explain --position {placed.position} {shlex.quote(placed.path)}"
-        if plan is None:
-            return
-        place = shlex.quote(str(plan.location))
-        if FileKind.LOG in kinds:
-            yield f"octavo copy {place} NEW  # keeps every sound batch"
-        if plan.location.file_system != LOCAL:
-            return
-        if kinds.intersection(_INDEXES):
-            yield f"octavo reindex --dry-run {place}  # which indexes can be rebuilt"
-        if plan.root is not None and kinds.intersection(_RECOVERED):
-            yield f"octavo recover --all --dry-run {place}  # what recovery would cut"
+        for place, problems in self._problems.items():
+            placed = next((found for found in problems.values() if found.position is not None), None)
+            if placed is not None:
+                yield f"octavo explain --position {placed.position} {shlex.quote(placed.path)}"
+            if place is not None:
+                yield from _repairs(self._plans[place], {f".{kind}" for kind in problems})
 
     def _after_crash(self) -> Iterator[str]:
-        plan = None if self._trace is None else self._plan_of(self._trace)
+        place = None if self._trace is None else self._place_of(self._trace)
+        plan = None if place is None else self._plans[place]
         if plan is not None and plan.root is not None and plan.location.file_system == LOCAL:
             yield f"octavo recover --dry-run {shlex.quote(str(plan.location))}  # unless a broker runs on it"
 
-    def _plan_of(self, finding: Finding) -> DirectoryPlan | None:
-        return next((plan for plan in self._plans if finding.path.startswith(str(plan.location))), None)
+    def _place_of(self, finding: Finding) -> int | None:
+        for place, plan in enumerate(self._plans):
+            location = str(plan.location)
+            if finding.path == location or finding.path.startswith(f"{location.rstrip('/')}/"):
+                return place
+        return None
+
+
+def _repairs(plan: DirectoryPlan, kinds: set[str]) -> Iterator[str]:
+    place = shlex.quote(str(plan.location))
+    if FileKind.LOG in kinds:
+        yield f"octavo copy {place} NEW  # keeps every sound batch"
+    if plan.location.file_system != LOCAL:
+        return
+    if kinds.intersection(_INDEXES):
+        yield f"octavo reindex --dry-run {place}  # which indexes can be rebuilt"
+    if plan.root is not None and kinds.intersection(_RECOVERED):
+        yield f"octavo recover --all --dry-run {place}  # what recovery would cut"
