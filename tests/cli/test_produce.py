@@ -44,7 +44,7 @@ def test_lines_are_values(store: Path) -> None:
 )
 def test_keys_before_values(store: Path, options: tuple[str, ...]) -> None:
     run = produce(store, LINES, *options)
-    assert run.exit == 0 and run.stdout == "t-1: 3 offsets, 0 to 2\n"
+    assert run.exit == 0 and run.stdout == "t-1: 3 records, offsets 0 to 2\n"
     found = {(record.key, record.value) for record in records(store)}
     assert found == {(b"k1", b"v1"), (b"k2", b"v2"), (b"", b"empty key")}
 
@@ -146,6 +146,16 @@ def test_lines_do_not_wait_for_the_end_of_the_input(store: Path) -> None:
     assert sum(row["batches"] for row in rows(octavo("topics", str(store), "--json"))) == 3
 
 
+def test_the_markers_of_a_transaction_are_not_counted(store: Path) -> None:
+    options = ("--format", "json", "--producer-property", "transactional.id=x")
+    lines = b'{"partition":0}\n' * 3
+    assert produce(store, lines, *options).stdout == "t-0: 3 records, offsets 0 to 2\n"
+    assert produce(store, lines[:16], *options).stdout == "t-0: 1 record, offset 4\n"
+    assert rows(produce(store, lines, *options, "--json")) == [
+        {"topic": "t", "partition": 0, "baseOffset": 6, "nextOffset": 9}
+    ]
+
+
 def test_a_transaction_is_all_or_nothing(store: Path) -> None:
     options = ("--format", "json", "--producer-property", "transactional.id=x")
     assert produce(store, b'{"value":"1"}\n{"value":"2"}', *options).exit == 0
@@ -237,7 +247,7 @@ def test_an_error_names_the_file_and_says_what_was_appended(store: Path, tmp_pat
     files[0].write_text('{"partition":0}\n{"partition":0}\n')
     files[1].write_text('{"partition":1}\n{"partition":2}\n')
     run = octavo("produce", str(store), "--topic", "t", "--file", str(files[0]), "--file", str(files[1]))
-    assert run.exit == 1 and run.stdout == "t-0: 2 offsets, 0 to 1\nt-1: 1 offset, 0 to 0\n"
+    assert run.exit == 1 and run.stdout == "t-0: 2 records, offsets 0 to 1\nt-1: 1 record, offset 0\n"
     assert run.stderr == f"octavo: {files[1]}: line 2: there is no partition t-2, expected 0 to 1\n"
 
 

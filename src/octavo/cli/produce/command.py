@@ -65,7 +65,7 @@ def command(
                 f"{', '.join(logdirs)}: {no_such_topic(topic, known_topics(logdirs))}; `octavo create` creates it"
             )
         producer = logs.producer(configs)
-        with _reporting(logs, topic, as_json=as_json, is_transaction=only is None), _sending(producer):
+        with _sending(logs, producer, topic, as_json=as_json):
             for path in files or ("-",):
                 kind = form or _BY_SUFFIX.get(Path(path).suffix.lower(), "lines")
                 with _opened(path) as source:
@@ -86,27 +86,26 @@ def _check_exist(logdirs: Sequence[str], topic: str) -> None:
 
 
 @contextmanager
-def _reporting(logs: LogDir, topic: str, *, as_json: bool, is_transaction: bool) -> Iterator[None]:
-    """Print which offsets were appended within the block, even after an error, unless that aborts them all."""
+def _sending(logs: LogDir, producer: Producer, topic: str, *, as_json: bool) -> Iterator[None]:
+    """Send records within the block; at its end all are appended, or an error is raised. Then print which offsets they
+    got, even after an error, unless that aborts them all."""
+    if producer.config.transactional_id is not None:
+        with producer:
+            with producer.transaction():
+                before = _ends(logs, topic)
+                yield
+                producer.flush()
+                after = _ends(logs, topic)  # the transaction's markers follow
+            _report(topic, before, after, as_json)
+        return
     before = _ends(logs, topic)
     try:
-        yield
+        with producer:
+            yield
     except Exception:
-        if not is_transaction:
-            _report(topic, before, _ends(logs, topic), as_json)
+        _report(topic, before, _ends(logs, topic), as_json)
         raise
     _report(topic, before, _ends(logs, topic), as_json)
-
-
-@contextmanager
-def _sending(producer: Producer) -> Iterator[None]:
-    """Send records within the block; at its end all are appended, or an error is raised."""
-    with producer:
-        if producer.config.transactional_id is None:
-            yield
-            return
-        with producer.transaction():
-            yield
 
 
 @contextmanager
@@ -135,4 +134,5 @@ def _report(topic: str, before: dict[int, int], after: dict[int, int], as_json: 
         if as_json:
             print_json({"topic": topic, "partition": partition, "baseOffset": first, "nextOffset": end})
         else:
-            echo(f"{topic}-{partition}: {many(end - first, 'offset')}, {first} to {end - 1}")
+            offsets = f"offset {first}" if end - first == 1 else f"offsets {first} to {end - 1}"
+            echo(f"{topic}-{partition}: {many(end - first, 'record')}, {offsets}")
