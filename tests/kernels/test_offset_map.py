@@ -112,6 +112,22 @@ def test_a_table_that_grew_takes_all_that_fits() -> None:
     assert offsets_of(kernels, table, keys) == [*range(180_000), *([-1] * 20_000)]
 
 
+def test_a_table_that_grows_keeps_every_key_however_badly_they_are_spread() -> None:
+    kernels = implementations.load("compiled")
+    table, count = table_of(60_000), 5_000
+    table.slot_count, table.size = 7_000, count
+    used = table.slots[: count * SLOT_BYTES].view(np.int64).reshape(count, 3)
+    used[:, 0] = range(1, count + 1)  # hashes that all belong in the first slot
+    used[:, 2] = range(count)
+    table.mark_offsets(0, count)
+    table.superseded[:] = 0xFF
+    assert kernels.map_columns(table, columns_of(kernels, [b"a"], count), 0) == 1
+    kernels.settle_marks(table)
+    assert (table.slot_count, table.size) == (28_000, count + 1)
+    assert np.count_nonzero(table.slots.view(np.int64).reshape(-1, 3)[:, 0]) == count + 1
+    assert not table.superseded.any()
+
+
 def test_md5_lies_in_a_slot_as_in_kafka(kernels: SimpleNamespace) -> None:
     table = table_of(11, key_hash=KeyHash.MD5)
     kernels.map_columns(table, columns_of(kernels, [b"key"], 300), 0)
@@ -166,6 +182,15 @@ def test_the_latest_offset_stays_where_all_lies_before_the_first(kernels: Simple
     table = table_of(100)
     assert mapped(kernels, table, data_of((10, [b"a"])), first=11) == Code.DONE
     assert (table.latest_offset, table.size) == (-1, 0)
+
+
+def test_only_the_batches_that_all_arrays_have_are_mapped(kernels: SimpleNamespace) -> None:
+    found = walk(data_of((10, [b"a"]), (20, [b"b"]), (30, [b"c"])))
+    given = kernels.map_batches(table_of(9), found.data, found.table, np.zeros(2, np.uint8), 0)
+    assert given == (Code.DONE, 2, 0, 0)
+    starts, ends = (np.zeros(count, np.int64) for count in (2, 1))
+    skipped = np.ones(3, np.uint8)
+    assert kernels.map_batches(table_of(9), found.data, found.table, skipped, 0, starts, ends) == (Code.DONE, 1, 0, 0)
 
 
 def test_a_full_table_ends_in_the_middle_of_a_batch(kernels: SimpleNamespace) -> None:

@@ -25,7 +25,6 @@ cdef enum:
     SLOT_BYTES = 24
     MD5_LAST_PROBE = 12  # where the last int32 of the hash begins; later probes count up from it
     GROWTH = 4
-    SPILLED = 4096  # slots without a place while a table grows: only a few, at its two ends
 
 cdef enum KeyHash:
     SIPHASH = 0
@@ -186,7 +185,7 @@ cdef inline void grow_table(Table *table) noexcept nogil:
     cdef int64_t old = table.state.slots, slots = GROWTH * old, i, at
     cdef int64_t count = 0
     cdef Slot moved
-    cdef Slot *spilled = <Slot *>malloc(SPILLED * sizeof(Slot))
+    cdef Slot *spilled = <Slot *>malloc(<size_t>old * sizeof(Slot))  # only as much of it is touched as is needed
     if spilled == NULL:
         return
     table.state.slots = slots = table.state.most_slots if 2 * slots > table.state.most_slots else slots
@@ -200,11 +199,9 @@ cdef inline void grow_table(Table *table) noexcept nogil:
                 at += 1
             if i < at < slots:
                 table.slots[at] = moved
-            elif count < SPILLED:
+            else:
                 spilled[count] = moved
                 count += 1
-            else:
-                table.state.size -= 1  # not expected: SipHash spreads keys, so that far fewer are spilled
         i -= 1
     for i in range(count):
         place(table, &spilled[i])

@@ -141,7 +141,10 @@ def map_batches(
     `decode_records`. Returns an `Outcome`; FULL: no more keys fit, and the table's latest offset says how far it got.
     """
     lookup = OffsetLookup(offset_table)
-    for row in range(min(len(table), len(skipped), len(table) if starts is None else len(starts))):
+    count = min(len(table), len(skipped))
+    if starts is not None and ends is not None:
+        count = min(count, len(starts), len(ends))
+    for row in range(count):
         batch = table[row]
         if not skipped[row]:
             area = int(batch["size"]) if starts is None or ends is None else int(ends[row] - starts[row])
@@ -163,7 +166,7 @@ def map_batches(
             lookup.mark(offset_table.odd, last_offset)
         if last_offset >= first_offset:
             offset_table.latest_offset = last_offset
-    return Code.DONE, len(table), 0, 0
+    return Code.DONE, count, 0, 0
 
 
 def map_columns(offset_table: OffsetTable, columns: RecordColumns, first_offset: int) -> int:
