@@ -51,7 +51,7 @@ cdef inline int32_t last_sequence(int32_t base, int32_t delta) noexcept nogil:
 
 
 cdef inline void set_epoch(Producer *entry, int16_t epoch) noexcept nogil:
-    """Set the producer's epoch and forget batches of an older one."""
+    """Set the producer's epoch and, if it changes, forget the batches of the one before."""
     if entry.epoch != epoch:
         entry.epoch = epoch
         entry.batch_count = entry.next_batch = 0
@@ -145,8 +145,9 @@ def replay(table, markers, producers, Py_ssize_t row=0, Py_ssize_t marker=0, kno
     """Apply the batches of `table` from `row` on; returns (Replayed, next row, next marker).
 
     The batches were accepted once, so only what no log may hold is checked. `markers` has a row for each control batch
-    of a producer, which receives the transaction that the batch ended. Batches without a producer id are skipped. A new
-    producer that is among the `known` ones starts with its state there, but without batches; `known` does not change.
+    with a producer id; the row receives the first offset of the transaction that the batch ended, and the last stable
+    offset after it. Batches without a producer id are skipped. A new producer that is among the `known` ones starts
+    with its state there, but without batches; `known` does not change.
     """
     cdef Producers all, others
     cdef Producer *entry = NULL

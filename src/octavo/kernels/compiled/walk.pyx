@@ -107,7 +107,7 @@ def next_run(table, Py_ssize_t first, int64_t max_bytes):
                 break
             if kind == MESSAGE and end > first and rows[end - 1].position + rows[end - 1].size != rows[end].position:
                 break
-            # A count is limited to what its bytes can hold; the decode refuses a larger one.
+            # A count is limited to what its bytes can hold; the decoder refuses a larger one.
             records += 1 if kind == MESSAGE else min(max(rows[end].count, 0), area // MIN_RECORD_BYTES)
             size += area
             end += 1
