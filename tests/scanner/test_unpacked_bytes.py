@@ -17,7 +17,7 @@ from tests.cli.runs import printed
 from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 
-HOW = "to allow more, give max_unpacked_bytes, --max-unpacked-bytes or OCTAVO_MAX_UNPACKED_BYTES"
+HOW = "to change this limit, give max_unpacked_bytes, --max-unpacked-bytes or OCTAVO_MAX_UNPACKED_BYTES"
 
 
 def bomb(codec: Codec, size: int = 100_000) -> bytes:

@@ -76,7 +76,7 @@ class Chunk:
         return Chunk(self.data, rows, self.file_position, None, stop_position, self.path)
 
     def located(self, error: CorruptionError) -> CorruptionError:
-        """An error whose position is relative to `data`, converted to the path and the position in the file."""
+        """Give an error the path, and turn its position in `data` into the position in the file."""
         return error.at(position=self.file_position + (error.position or 0), path=self.path)
 
 

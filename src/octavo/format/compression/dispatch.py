@@ -77,8 +77,8 @@ def decompress_into(
 ) -> int:
     """Decompress a stream into the scratch from position `at` on; returns the position after its content.
 
-    Raises InvalidRecordError for a broken stream and DecompressionLimitError for one of more than `limit` bytes, with
-    the position in `data`; the scratch keeps its content before `at`.
+    Raises InvalidRecordError for a broken stream and DecompressionLimitError for one that unpacks to more than `limit`
+    bytes, with the position in `data`; the scratch keeps its content before `at`.
     """
     limit = unpack_limit() if limit is None else limit
     try:
@@ -88,9 +88,9 @@ def decompress_into(
 
 
 def beyond(error: DecompressionLimitError, limit: int) -> DecompressionLimitError:
-    """A codec's error, extended by the limit that was reached and how to raise it."""
-    allow = "to allow more, give max_unpacked_bytes, --max-unpacked-bytes or OCTAVO_MAX_UNPACKED_BYTES"
-    sentence = f"{error.problem}; a batch may unpack to {limit} bytes: {allow}"
+    """A codec's error, extended by the limit and how to change it."""
+    change = "to change this limit, give max_unpacked_bytes, --max-unpacked-bytes or OCTAVO_MAX_UNPACKED_BYTES"
+    sentence = f"{error.problem}; a batch may unpack to {limit} bytes: {change}"
     return DecompressionLimitError(sentence, position=error.position, path=error.path)
 
 

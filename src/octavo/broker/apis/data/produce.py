@@ -41,8 +41,8 @@ _ZSTD, _ZSTD_FROM_VERSION = int(Codec.ZSTD), 7
 _ABORTABLE_FROM_VERSION = 11
 _ADDS_FROM_VERSION = 12
 _UP_TO_ATTRIBUTES = big_endian(dict(islice(BATCH_FIELDS.items(), 6)))
-# Kafka raises these before it reads the log start offset.
-_BEFORE_THE_LOG = RequestError, CorruptBatchError, RecordTooLargeError, RecordBatchTooLargeError, KafkaStorageError
+# With these errors, Kafka's answer has no log start offset.
+_WITHOUT_LOG_START = RequestError, CorruptBatchError, RecordTooLargeError, RecordBatchTooLargeError, KafkaStorageError
 
 
 def handle(request: Request, context: Context) -> Answer:
@@ -162,7 +162,7 @@ def _answer(
 
 def _failure(partition: int, error: OctavoError, log_start_offset: int) -> Row:
     row: Row = {"index": partition, "errorCode": code_of(error), "baseOffset": -1, "logAppendTimeMs": -1}
-    row["logStartOffset"] = -1 if isinstance(error, _BEFORE_THE_LOG) else log_start_offset
+    row["logStartOffset"] = -1 if isinstance(error, _WITHOUT_LOG_START) else log_start_offset
     if isinstance(error, RequestError):
         row["errorMessage"] = error.problem
     if isinstance(error, RecordsRejected):

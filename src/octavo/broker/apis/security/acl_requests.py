@@ -33,12 +33,12 @@ def filter_of(row: Row) -> AclFilter:
         row["resourceTypeFilter"], row["resourceNameFilter"], row["patternTypeFilter"], row["principalFilter"],
         row["hostFilter"], row["operation"], row["permissionType"],
     )  # fmt: skip
-    for value, known in (
-        (found.resource_type, set(ResourceType)),
-        (found.pattern_type, set(PatternType)),
-        (found.operation, set(Operation)),
-        (found.permission, set(Permission)),
+    for field, value, known in (
+        ("resourceTypeFilter", found.resource_type, set(ResourceType)),
+        ("patternTypeFilter", found.pattern_type, set(PatternType)),
+        ("operation", found.operation, set(Operation)),
+        ("permissionType", found.permission, set(Permission)),
     ):
         if value not in known:
-            raise RequestError(ErrorCode.INVALID_REQUEST, f"The filter has an unknown element, {value}.")
+            raise RequestError(ErrorCode.INVALID_REQUEST, f"Unknown {field} {value} in the filter.")
     return found
