@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -53,3 +54,12 @@ def test_an_address_and_options_reach_the_broker(tmp_path: Path) -> None:
             logs.serve("0.0.0.0:0")
         with logs.serve("0.0.0.0:0", allow_remote=True, advertise="elsewhere:9092") as broker:
             assert broker.address
+
+
+@pytest.mark.parametrize("given", [{"configs": {"log.retention.ms": 1}}, {"upkeep": False}])
+def test_what_only_a_log_dir_can_apply_is_refused(tmp_path: Path, given: dict[str, Any]) -> None:
+    with octavo.LogDir(tmp_path / "logs") as logs:
+        with pytest.raises(octavo.ConfigError, match=f"{min(given)} cannot be given .* give it to the LogDir when"):
+            logs.serve(**given)
+        with pytest.raises(octavo.ConfigError, match="give it to the LogDir when"):
+            octavo.Broker(logs, **given)

@@ -153,7 +153,8 @@ class LogDir(LogManager):
         """Serve the directories to Kafka's clients over the network, until the broker or this LogDir is closed.
 
         Listens on a free port of this machine, unless `listen` names an address; the other options are those of
-        `octavo.Broker`. Producers, consumers and scans in this program keep working next to it.
+        `octavo.Broker`, except `configs` and `upkeep`, which the LogDir has. Producers, consumers and scans in this
+        program keep working next to it.
 
             with octavo.LogDir("logs") as logs, logs.serve() as broker:
                 print(broker.bootstrap_servers)
