@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 from octavo.coordinator.groups.classic.group import ClassicGroup
@@ -14,11 +15,13 @@ from octavo.coordinator.groups.offsets import OFFSET_RECORDS, StoredOffset, Stor
 from octavo.coordinator.groups.replay import ReplayedRecord, replay
 from octavo.errors import CorruptionError
 from octavo.format.messages.consumer_offsets import GROUP_METADATA, decode_consumer_offsets_record
-from octavo.format.messages.records import RecordType
+from octavo.format.messages.records import RecordType, UnknownRecordTypeError
 from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition
 from octavo.kernels.layout import NO_PRODUCER_ID
 from octavo.storage.partition_log import PartitionLog
+
+_log = logging.getLogger(__name__)
 
 
 class GroupPartition:
@@ -75,8 +78,12 @@ class GroupPartition:
     def _apply(self, record: ReplayedRecord) -> None:
         try:
             decoded = decode_consumer_offsets_record(record.key, record.value)
-        except CorruptionError:
-            return  # a record of an unknown kind, or a damaged one; Kafka skips the former and fails at the latter
+        except UnknownRecordTypeError:
+            return  # Kafka skips it too
+        except CorruptionError as error:  # here Kafka refuses to load the partition
+            place, skipped = self.topic_partition, "a record that cannot be decoded is skipped"
+            _log.warning("%s, offset %d: %s: %s", place, record.offset, skipped, error)
+            return
         kind, key = decoded.key
         value = None if decoded.value is None else decoded.value.data
         if kind.id in OFFSET_RECORDS:

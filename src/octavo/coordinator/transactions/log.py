@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from octavo.coordinator.fetch import FetchOptions, fetch_all
@@ -10,7 +11,7 @@ from octavo.coordinator.internal_topics import InternalTopic
 from octavo.coordinator.transactions.metadata import VERSION_1, TransactionMetadata
 from octavo.errors import CorruptionError
 from octavo.format.batches.batch import Origin, build_batch
-from octavo.format.messages.records import encode_key, encode_versioned
+from octavo.format.messages.records import UnknownRecordTypeError, encode_key, encode_versioned
 from octavo.format.messages.schema import Row
 from octavo.format.messages.transaction_state import (
     TRANSACTION_STATE_TYPES,
@@ -23,6 +24,8 @@ from octavo.kernels.layout import NO_PRODUCER_ID
 from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.append_origin import AppendOrigin
 from octavo.system.clock import Clock
+
+_log = logging.getLogger(__name__)
 
 TRANSACTION_LOG = TRANSACTION_STATE_TYPES[0]
 # A broker without the feature transaction.version writes version 0, and cannot use the fields of later versions.
@@ -38,7 +41,7 @@ class TransactionLog:
 
     def load(self, partition: TopicPartition) -> dict[str, TransactionMetadata]:
         """The last state of each id that a partition holds."""
-        return last_states(fetch_all(partition, self.topic.log(partition), FetchOptions()))
+        return last_states(fetch_all(partition, self.topic.log(partition), FetchOptions()), _warn)
 
     def coordinator_epoch(self, transactional_id: str) -> int:
         """The epoch that markers carry: the leader epoch of the id's partition."""
@@ -62,21 +65,33 @@ class TransactionLog:
         log.append_as_leader(batch, leader_epoch=log.leader_epoch, origin=AppendOrigin.COORDINATOR, trusted=True)
 
 
-def last_states(records: Iterable[ConsumerRecord]) -> dict[str, TransactionMetadata]:
-    """The last state of each transactional id in these records of `__transaction_state`."""
+def last_states(
+    records: Iterable[ConsumerRecord], on_damage: Callable[[ConsumerRecord, Exception], None]
+) -> dict[str, TransactionMetadata]:
+    """The last state of each transactional id in these records of `__transaction_state`.
+
+    A record that cannot be decoded is reported and skipped; Kafka logs an error and does not read what follows it.
+    """
     found: dict[str, TransactionMetadata] = {}
     for record in records:
         try:
             decoded = decode_transaction_state_record(record.key or b"", record.value)
-        except CorruptionError:
-            continue  # an unknown kind of record, which Kafka skips too, or one that cannot be decoded
-        transactional_id = decoded.key.data["transactionalId"]
-        if decoded.value is None:
-            found.pop(transactional_id, None)
-        else:
-            known = _metadata(transactional_id, decoded.value.data)
-            found[transactional_id] = replace(known, record_version=decoded.value.version)
+            transactional_id = decoded.key.data["transactionalId"]
+            if decoded.value is None:
+                found.pop(transactional_id, None)
+            else:
+                known = _metadata(transactional_id, decoded.value.data)
+                found[transactional_id] = replace(known, record_version=decoded.value.version)
+        except UnknownRecordTypeError:
+            continue  # Kafka skips it too
+        except (CorruptionError, ValueError) as error:  # a ValueError: the status is unknown
+            on_damage(record, error)
     return found
+
+
+def _warn(record: ConsumerRecord, error: Exception) -> None:
+    place = TopicPartition(record.topic, record.partition)
+    _log.warning("%s, offset %d: a record that cannot be decoded is skipped: %s", place, record.offset, error)
 
 
 def _metadata(transactional_id: str, row: Row) -> TransactionMetadata:

@@ -10,7 +10,7 @@ from octavo.coordinator.transactions.log import last_states
 from octavo.format import kafka_uuid
 from octavo.format.names import CLEAN_SHUTDOWN, TopicPartition
 from octavo.jobs.describe import transactions
-from octavo.jobs.describe.internal_records import committed_records
+from octavo.jobs.describe.internal_records import committed_records, noting
 from octavo.jobs.describe.metadata import ClusterMetadata
 from octavo.jobs.describe.topics import TopicDescription, describe_topic
 from octavo.jobs.describe.transactions import OpenTransaction
@@ -85,10 +85,10 @@ class DescribedCluster:
 
     def transactions(self) -> list[OpenTransaction]:
         """The open transactions of the described topics."""
-        state = [
-            files for partition, files in self._log_dirs.partitions.items() if partition.topic == transactions.TOPIC
-        ]
-        opened = transactions.open_transactions(last_states(committed_records(state, self._findings)), self._open)
+        partitions = self._log_dirs.partitions
+        state = [files for partition, files in partitions.items() if partition.topic == transactions.TOPIC]
+        records = committed_records(state, self._findings)
+        opened = transactions.open_transactions(last_states(records, noting(partitions, self._findings)), self._open)
         if self._only is None:
             return opened
         return [txn for txn in opened if any(map(self._only.wants, (*txn.partitions, *txn.first_offsets)))]

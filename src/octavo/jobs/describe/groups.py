@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from octavo.errors import CorruptionError, OctavoError, ScanError, did_you_mean
 from octavo.format import kafka_uuid
 from octavo.format.messages.consumer_offsets import decode_consumer_offsets_record
 from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE, decode_assignment
+from octavo.format.messages.records import UnknownRecordTypeError
 from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition
-from octavo.jobs.describe.internal_records import committed_records
+from octavo.jobs.describe.internal_records import committed_records, noting
 from octavo.kernels.layout import NO_LEADER_EPOCH
 from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.log_dirs import Place, open_log_dirs
@@ -87,7 +88,8 @@ class DescribedGroups:
         if not log_dirs.partitions:
             raise ScanError(f"{log_dirs.shown()}: no group has committed offsets here: there is no topic {TOPIC}")
         findings = ScanFindings("skip")
-        stored = _stored(committed_records(log_dirs.partitions.values(), findings))
+        records = committed_records(log_dirs.partitions.values(), findings)
+        stored = _stored(records, noting(log_dirs.partitions, findings))
         unknown = [group for group in only if group not in stored]
         if unknown:
             hint = did_you_mean(unknown[0], stored) or "; `octavo groups LOGDIR` lists them"
@@ -128,19 +130,24 @@ def _topics_by_id(places: Place | Sequence[Place]) -> dict[bytes, str]:
     return found
 
 
-def _stored(records: Iterable[ConsumerRecord]) -> dict[str, _Stored]:
+def _stored(
+    records: Iterable[ConsumerRecord], on_damage: Callable[[ConsumerRecord, Exception], None]
+) -> dict[str, _Stored]:
     """The last record of each key. Only those are decoded, because a busy group commits the same keys again and
     again."""
-    last: dict[bytes, bytes | None] = {}
+    last: dict[bytes, ConsumerRecord] = {}
     for record in records:
         if record.key is not None:
-            last[record.key] = record.value
+            last[record.key] = record
     groups: dict[str, _Stored] = defaultdict(_Stored)
-    for key, value in last.items():
+    for key, record in last.items():
         try:
-            decoded = decode_consumer_offsets_record(key, value)
-        except CorruptionError:
-            continue  # an unknown kind of record, which Kafka skips too, or one that cannot be decoded
+            decoded = decode_consumer_offsets_record(key, record.value)
+        except UnknownRecordTypeError:
+            continue  # Kafka skips it too
+        except CorruptionError as error:
+            on_damage(record, error)
+            continue
         if decoded.value is not None:
             _take(groups[_group_of(decoded.key.data)], decoded.key.type.id, decoded.key.data, decoded.value.data)
     return groups

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
 from octavo.errors import ScanError
-from octavo.scanner.findings import ScanFindings
+from octavo.format.names import TopicPartition
+from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.lookup.bounds import OffsetRange
 from octavo.scanner.partition.snapshot import look_at, retrying
 from octavo.scanner.partition.transactions import read_transactions
@@ -29,6 +30,19 @@ def committed_records(partitions: Iterable[PartitionFiles], findings: ScanFindin
             findings.damage_count += 1
             continue
         yield from read_records(tasks, findings)
+
+
+def noting(
+    partitions: Mapping[TopicPartition, PartitionFiles], findings: ScanFindings
+) -> Callable[[ConsumerRecord, Exception], None]:
+    """A function that notes a record which cannot be decoded."""
+
+    def note(record: ConsumerRecord, error: Exception) -> None:
+        folder = partitions[TopicPartition(record.topic, record.partition)].location
+        sentence = f"offset {record.offset}: a record that cannot be decoded: {error}; skipped"
+        findings.count([Note(str(folder), sentence, is_damage=True)])
+
+    return note
 
 
 def _plan(files: PartitionFiles, findings: ScanFindings) -> list[ReadTask]:
