@@ -155,7 +155,7 @@ def raw_jobs(ours: Server, real: Server, scale: float) -> Iterator[Versus]:
             if size > KB:
                 fill(server, f"fetch-{size}", batch_of(size), 8 * size)
     yield from both("metadata, 4 x 5", apis.METADATA, 12, {"topics": []}, shape(100_000, 4, 5), None, 1.5)
-    # So few that the page cache holds them all: with more, both brokers wait for the same disk.
+    # So few requests that the page cache holds all their records: with more, both brokers wait for the same disk.
     for name, requests, how, wall, cpu in (
         ("1 KB", 50_000, (4, 5), 1.0, None),
         ("16 KB", 10_000, (4, 5), 1.2, 1.2),

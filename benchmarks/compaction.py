@@ -72,7 +72,7 @@ def main() -> None:
     kafka = KAFKA_CPU_S * options.scale
     keep(Result("compaction whole", whole, "Kafka's cleaner", kafka, "cpu", True, options.scale))
     ratio = kafka / whole
-    rate = f"{records / whole / 1e6:.1f} M records a CPU s"
+    rate = f"{records / whole / 1e6:.1f} M records per CPU s"
     print(f"compaction whole: {whole:.2f} CPU s, {rate}, {ratio:.1f} x Kafka, gate {GATE_WHOLE:.0f} x")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     print(f"peak memory: {peak} MiB, of which the map {MAP_BYTES >> 20}")

@@ -74,7 +74,7 @@ def steady_figures(scale: float, only: str) -> Iterator[tuple[str, float, float]
         name = f"{groups:,} {kind} groups of {MEMBERS}, share of a core"
         if only not in name:
             continue
-        # Long enough for all members of a classic group to join; no pause between two assignments of a consumer group.
+        # The delay is long enough for all members of a classic group to join; a consumer group assigns without a pause.
         with our_broker("--config", f"{_DELAY}=2000", "--config", f"{_INTERVAL}=0") as server:
             create(server, "steady")
             yield name, steady_share(server, join(server, "steady", groups, MEMBERS), seconds), 0.2

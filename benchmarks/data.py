@@ -2,8 +2,8 @@
 
 d1  100 B random values, 16 B keys, 128 records per batch (16 KB)
 d2  1 KB random values, 16 B keys, 15 records per batch (16 KB)
-d3  JSON of about 90 B, 535 records per batch (64 KB before compression), one file per codec
-d4  60 B random values, one record per batch (145 B)
+d3  JSON of about 90 B, 16 B keys, 535 records per batch (64 KB before compression), one file per codec
+d4  60 B random values, 16 B keys, one record per batch (145 B)
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from octavo.system.runner import ThreadRunner
 
 @dataclass(frozen=True)
 class Job:
-    """`work` is measured next to `limit`; the gate is met when it reaches `gate` times the limit's speed."""
+    """`work` is measured next to `limit`; the gate is met when `work` reaches `gate` times the limit's speed."""
 
     name: str
     work: Callable[[], object]

@@ -58,7 +58,7 @@ def _run(contender: Contender) -> tuple[float, float]:
 
 
 def _warm_up(contender: Contender) -> None:
-    """Run until several runs in a row were not clearly faster than the best one before them."""
+    """Run `most_warmups` times, or until several runs in a row were not clearly faster than the best before them."""
     best, slower = float("inf"), 0
     for _ in range(contender.most_warmups):
         wall, _ = _run(contender)

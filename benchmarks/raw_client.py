@@ -44,7 +44,7 @@ class Repeated:
 
 
 def repeat(clients: list[Repeated], requests: int, in_flight: int) -> None:
-    """Send this many requests, spread over all connections; every connection always has some in flight."""
+    """Send about this many requests over all connections; each gets its next ones once the last are answered."""
     rounds = max(1, requests // (len(clients) * in_flight))
     for client in clients:
         client.send()

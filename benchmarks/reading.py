@@ -1,6 +1,6 @@
 """Reading compared with its peers: `python -m benchmarks.reading [--scale S] [--rounds N] [--only TEXT]`.
 
-Kafka's tools and clients, and Spark's Kafka source, run in the same minute if their jars are available (`make kafka`).
+Kafka's tools and clients, and Spark's Kafka source, take turns with our jobs if their jars are there (`make kafka`).
 Otherwise an earlier measurement takes their place, marked `*`.
 """
 
@@ -36,7 +36,7 @@ FIRST_BATCH_BYTES = 16188  # in d1
 
 @dataclass(frozen=True)
 class Versus:
-    """A job and its peer; the gate is met when the peer takes `gate` times our seconds, by CPU or by wall time.
+    """A job and its peer; the gate is met when the peer takes at least `gate` times our CPU or wall time.
 
     If the peer cannot run here, `quoted` is the time that it took elsewhere for as much data; for a job without a peer,
     it is a limit in seconds.

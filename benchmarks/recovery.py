@@ -1,7 +1,7 @@
 """Recovery compared with a broker's: what the next start does with an unflushed segment, in one thread.
 
-The broker finds the same bytes as a crash would leave, and its log says how long it took to load them. If it is not
-available (`make kafka`), an earlier measurement takes its place.
+The broker finds the same bytes, as a crash would leave them, and its log says how long it took to load them. If it is
+not available (`make kafka`), an earlier measurement takes its place.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def _peer(data: DataSet, scale: float) -> Contender:
 def recover_by_broker(broker: Broker, data: DataSet, scale: float) -> float:
     """The seconds for the log alone, according to the broker.
 
-    It was not stopped cleanly, and nothing of the segment was flushed: the clean-shutdown mark is removed, the recovery
-    point is 0.
+    It starts as if it had not been stopped cleanly and nothing of the segment had been flushed: the clean-shutdown mark
+    is removed, and the recovery point is 0.
     """
     kafka.prepare(broker, scale, (data,))
     (broker.log_dir / CLEAN_SHUTDOWN).unlink(missing_ok=True)

@@ -24,7 +24,7 @@ def session() -> SparkSession:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.memory", "2g").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.jars", ",".join(map(str, CONNECTOR.glob("*.jar"))))
-    # What users of Python sources set (docs/spark-guide.md): batches need not go through TCP.
+    # The setting that docs/spark-guide.md recommends: batches need not go through TCP.
     builder = builder.config("spark.python.unix.domain.socket.enabled", "true")
     spark: SparkSession = builder.config("spark.log.level", "ERROR").getOrCreate()
     spark.dataSource.register(Transport)
@@ -62,7 +62,7 @@ class Transport(DataSource):
 
 
 class TransportReader(DataSourceReader):
-    """The source's own tasks, each with an equal share of the `rows`."""
+    """The tasks of Octavo's source, each with an equal share of the `rows`."""
 
     def __init__(self, options: dict[str, str], schema: StructType) -> None:
         self._rows = int(options.pop("rows"))
@@ -97,7 +97,7 @@ class TransportStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"micro-batch": 0}
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Do nothing: there is an end anyway."""
+        """Do nothing: there is only one micro-batch anyway."""
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
         return {"micro-batch": 1}
@@ -111,7 +111,7 @@ class TransportStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 @dataclass(frozen=True)
 class Share(InputPartition):
-    """A task of the source, and the number of rows that stand for it."""
+    """A task of Octavo's source, and the number of rows to return for it."""
 
     task: InputPartition
     rows: int

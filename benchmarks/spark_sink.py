@@ -1,7 +1,7 @@
 """The Spark sink compared with the transport alone and Spark's own Kafka sink: `python -m benchmarks.spark_sink`.
 
 The transport is an Arrow writer in Python that drops what it gets: the least that any sink in Python costs. CPU seconds
-count the JVM, the Python processes it started and, for the Kafka sink, the broker.
+are those of the JVM, of the Python processes it started and, for the Kafka sink, of the broker.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARTITIONS = 4
 TOPIC = "written"
 OF_KAFKA = 3.0  # the gate, by CPU time
 KAFKA = "Kafka sink"
-COMPARED = "octavo, no codec"  # the Kafka sink's default
+COMPARED = "octavo, no codec"  # like the Kafka sink by default
 
 
 class Dropped(DataSource):
@@ -110,7 +110,7 @@ def report(contenders: list[Contender], rows: int, as_json: bool) -> None:
             told += f"  {ratio:5.2f} x the Kafka sink"
             if contender.name == COMPARED:
                 told += f", gate {OF_KAFKA:.1f} {'met' if ratio >= OF_KAFKA else 'MISSED'}"
-        speed = f"{rows / contender.best_cpu / 1e6:6.2f} M rows a CPU s  {contender.best_wall:6.2f} s"
+        speed = f"{rows / contender.best_cpu / 1e6:6.2f} M rows per CPU s  {contender.best_wall:6.2f} s"
         print(f"sink, 116 B rows  {contender.name:16} {speed}  {told}", flush=True)
 
 

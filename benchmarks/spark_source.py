@@ -1,7 +1,8 @@
 """The Spark source compared with the transport alone and Spark's own Kafka source: `python -m benchmarks.spark_source`.
 
 The transport is a Python data source that returns the same record batch again and again: the least that any source in
-Python costs. CPU seconds count the JVM, the Python processes it started and, for the Kafka source, the broker.
+Python costs. CPU seconds are those of the JVM, of the Python processes it started and, for the Kafka source, of the
+broker.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ class Comparison:
 
 
 def _line(figure: dict[str, Any]) -> str:
-    speed = f"{figure['m_rows_a_cpu_s']:6.2f} M rows a CPU s, {figure['cpu_s']:5.2f} CPU s, {figure['wall_s']:5.2f} s"
+    speed = f"{figure['m_rows_a_cpu_s']:6.2f} M rows per CPU s, {figure['cpu_s']:5.2f} CPU s, {figure['wall_s']:5.2f} s"
     parts = [f"{figure['query']:32} {figure['contender']:24} {speed}"]
     for peer, times in figure["times"].items():
         gate = figure["gates"].get(peer)

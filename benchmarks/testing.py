@@ -18,7 +18,7 @@ from octavo.testing import Kafka
 
 
 def used(kafka: Kafka) -> Kafka:
-    """What a test leaves behind: a topic, a record, and a client that is connected."""
+    """The broker as a test leaves it: with a topic and a record, and after serving a client."""
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     producer.produce("orders", b"a coffee")
     assert producer.flush(10) == 0
