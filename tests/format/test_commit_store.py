@@ -32,7 +32,7 @@ def test_round_trip(store: CommitStore) -> None:
     assert decode(encode(store)) == store
 
 
-def test_answers() -> None:
+def test_the_store_knows_what_is_done_and_where_the_pending_commit_begins() -> None:
     assert [STORE.has_done("query", batch_id) for batch_id in (0, 3, 4, None)] == [True, True, False, False]
     assert not STORE.has_done("other", 0)
     assert STORE.start_offsets() == {TopicPartition("t", 0): 5, TopicPartition("u", 1): 0}
@@ -68,6 +68,22 @@ def test_a_pending_commit_leads_nowhere_else(change: dict[str, object], problem:
         decode(json.dumps(content).encode())
 
 
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"partition": None}, "^partition: expected a number, found nothing$"),
+        ({"startOffset": "5"}, "^startOffset: expected a number, found a string$"),
+        ({"files": [{"name": FILES[0], "size": True}]}, "^size: expected a number from 0 to 9223372036854775807"),
+        ({"files": [5]}, "^one of files: expected an object, found a number$"),
+    ],
+)
+def test_an_error_names_the_field(change: dict[str, object], problem: str) -> None:
+    content = json.loads(encode(STORE))
+    content["pending"]["parts"][0] |= change
+    with pytest.raises(CorruptionError, match=problem):
+        decode(json.dumps(content).encode())
+
+
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[]", b"[" * 100_000, b'{"version": ' + b"9" * 5000 + b"}"])
 def test_what_is_not_json_is_an_error(data: bytes) -> None:
     with pytest.raises(CorruptionError, match="expected a JSON object"):
@@ -88,7 +104,7 @@ def test_the_error_says_what_was_found(data: bytes, found: str) -> None:
         decode(data)
 
 
-def test_names_of_staged_files() -> None:
+def test_names_of_staged_files_are_told_from_others() -> None:
     file = StagedFile("0123456789abcdef", "0" * 32, 12)
     assert StagedFile.parse(file.name) == file
     assert not file.name[0].isdigit()

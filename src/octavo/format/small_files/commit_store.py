@@ -15,6 +15,8 @@ from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 VERSION = 0
 
+_KINDS = {dict: "an object", list: "a list", str: "a string", int: "a number", type(None): "nothing"}
+
 _Value = TypeVar("_Value")
 
 
@@ -121,60 +123,70 @@ def encode(store: CommitStore) -> bytes:
 def decode(data: bytes) -> CommitStore:
     """Decode the file's bytes."""
     content = decode_object(data, VERSION)
-    done = {writer: _number(batch_id) for writer, batch_id in _of(dict, content.get("done")).items()}
+    done = {writer: _number(batch_id, f"done.{writer}") for writer, batch_id in _get(dict, content, "done").items()}
     pending = content.get("pending")
-    return CommitStore(done, None if pending is None else _pending(pending), _number(content.get("sweptMs")))
+    return CommitStore(done, None if pending is None else _pending(pending), _get_number(content, "sweptMs"))
 
 
 def _pending(value: object) -> PendingCommit:
-    fields = _of(dict, value)
+    fields = _of(dict, value, "pending")
     batch_id = fields.get("batchId")
-    parts = tuple(_part(part) for part in _of(list, fields.get("parts")))
-    topics = tuple(_topic(topic) for topic in _of(list, fields.get("topics", [])))
-    return PendingCommit(_of(str, fields.get("writer")), None if batch_id is None else _number(batch_id), parts, topics)
+    parts = tuple(_part(part) for part in _get(list, fields, "parts"))
+    topics = tuple(_topic(topic) for topic in _of(list, fields.get("topics", []), "topics"))
+    number = None if batch_id is None else _number(batch_id, "batchId")
+    return PendingCommit(_get(str, fields, "writer"), number, parts, topics)
 
 
 def _topic(value: object) -> PendingTopic:
-    fields = _of(dict, value)
-    configs = _of(dict, fields.get("configs"))
+    fields = _of(dict, value, "one of topics")
+    configs = _get(dict, fields, "configs")
     if not all(value is None or isinstance(value, str) for value in configs.values()):
         raise CorruptionError("pending topic: expected config values that are text or null")
-    partitions = tuple(_number(partition, INT32_MAX) for partition in _of(list, fields.get("partitions")))
-    topic_id = kafka_uuid.from_text(_of(str, fields.get("topicId")))
-    return PendingTopic(_name(fields.get("topic")), topic_id, partitions, configs)
+    partitions = (_number(partition, "one of partitions", INT32_MAX) for partition in _get(list, fields, "partitions"))
+    topic_id = kafka_uuid.from_text(_get(str, fields, "topicId"))
+    return PendingTopic(_get_topic(fields), topic_id, tuple(partitions), configs)
 
 
 def _part(value: object) -> PendingPart:
-    fields = _of(dict, value)
-    files = tuple(_file(file) for file in _of(list, fields.get("files")))
-    topic, partition = _name(fields.get("topic")), _number(fields.get("partition"), INT32_MAX)
-    return PendingPart(topic, partition, _number(fields.get("startOffset")), files)
+    fields = _of(dict, value, "one of parts")
+    files = tuple(_file(file) for file in _get(list, fields, "files"))
+    partition = _get_number(fields, "partition", INT32_MAX)
+    return PendingPart(_get_topic(fields), partition, _get_number(fields, "startOffset"), files)
 
 
 def _file(value: object) -> PendingFile:
-    fields = _of(dict, value)
-    name = _of(str, fields.get("name"))
+    fields = _of(dict, value, "one of files")
+    name = _get(str, fields, "name")
     # the file is removed after the commit, so a name must not be a path that leads elsewhere
     if StagedFile.parse(name) is None:
         raise CorruptionError(f"expected the name of a staged file, found {shortened(name)}")
-    return PendingFile(name, _number(fields.get("size")), _number(fields.get("records")))
+    return PendingFile(name, _get_number(fields, "size"), _get_number(fields, "records"))
 
 
-def _name(value: object) -> str:
-    topic = _of(str, value)
+def _get_topic(fields: dict[str, object]) -> str:
+    topic = _get(str, fields, "topic")
     if (problem := topic_problem(topic)) is not None:
         raise CorruptionError(f"topic name is invalid: {problem}")
     return topic
 
 
-def _number(value: object, most: int = INT64_MAX) -> int:
-    number = _of(int, value)
+def _get_number(fields: dict[str, object], name: str, most: int = INT64_MAX) -> int:
+    return _number(fields.get(name), name, most)
+
+
+def _number(value: object, name: str, most: int = INT64_MAX) -> int:
+    number = _of(int, value, name)
     if isinstance(value, bool) or not 0 <= number <= most:
-        raise CorruptionError(f"expected a number from 0 to {most}, found {shortened(str(value))}")
+        raise CorruptionError(f"{name}: expected a number from 0 to {most}, found {shortened(str(value))}")
     return number
 
 
-def _of(kind: type[_Value], value: object) -> _Value:
+def _get(kind: type[_Value], fields: dict[str, object], name: str) -> _Value:
+    return _of(kind, fields.get(name), name)
+
+
+def _of(kind: type[_Value], value: object, name: str) -> _Value:
     if not isinstance(value, kind):
-        raise CorruptionError(f"expected {kind.__name__}, found {type(value).__name__}")
+        found = _KINDS.get(type(value), shortened(str(value)))
+        raise CorruptionError(f"{name}: expected {_KINDS[kind]}, found {found}")
     return value
