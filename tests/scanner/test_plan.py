@@ -18,7 +18,7 @@ from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind
 from octavo.format.record import Record
 from octavo.scanner.lookup.bounds import to_milliseconds
-from octavo.scanner.reading.plan import ReadTask
+from octavo.scanner.reading.plan import ReadTask, grouped
 from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -88,7 +88,7 @@ def test_times_prune_segments_and_batches(logs: Path) -> None:
     assert bounds(octavo.scan(logs, "orders", 0, to_timestamp=99_999).plan()) == [(0, 100)]
 
 
-def test_a_sealed_segment_of_older_records_is_not_opened(logs: Path) -> None:
+def test_a_closed_segment_of_older_records_is_not_opened(logs: Path) -> None:
     path(logs / "orders-0", 0, FileKind.LOG).write_bytes(bytes(5 * SIZE))
     assert bounds(octavo.scan(logs, "orders", 0, from_timestamp=5000).plan()) == [(50, 100)]
 
@@ -114,7 +114,7 @@ def test_compressed_sets_of_old_formats_are_cut_by_their_first_offset(tmp_path: 
     assert len(octavo.scan(folder, split_bytes=1).plan()) == 10
 
 
-def test_topics_by_name_pattern_and_all(logs: Path) -> None:
+def test_topics_are_chosen_by_name_by_pattern_or_all(logs: Path) -> None:
     def topics(**options: Any) -> set[str]:
         return {task.topic for task in octavo.scan(logs, **options).plan()}
 
@@ -208,3 +208,18 @@ def test_what_is_not_a_timestamp_is_refused(given: object) -> None:
 
 def test_a_date_is_its_midnight() -> None:
     assert to_milliseconds(date(1970, 1, 2)) == 86_400_000
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most_bytes", "fewest", "groups"),
+    [
+        ([3, 3, 3, 3], 6, 1, [[3, 3], [3, 3]]),
+        ([0, 0, 7, 1], 6, 1, [[0, 0], [7], [1]]),
+        ([97, 1, 1, 1], 33, 3, [[97], [1, 1], [1]]),
+        ([1, 1, 1, 97], 25, 4, [[1], [1], [1], [97]]),
+        ([1, 1], 1, 5, [[1], [1]]),
+        ([], 5, 2, []),
+    ],
+)
+def test_neighbours_share_a_group(sizes: list[int], most_bytes: int, fewest: int, groups: list[list[int]]) -> None:
+    assert grouped(sizes, int, most_bytes, fewest) == groups

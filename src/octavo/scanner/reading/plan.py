@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from octavo.scanner.places.location import Location, ReadableFile
 from octavo.scanner.places.segment_log import first_offset_at, follow
 
 SPLIT_BYTES = 128 << 20
+_Part = TypeVar("_Part")
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 
 
@@ -105,7 +106,7 @@ def plan_partition(
     aborted = transactions.aborted if transactions else ()
     first_offsets, last_offsets = np.array([txn[1:3] for txn in aborted], np.int64).reshape(-1, 2).T
     tasks = []
-    for group in _grouped(ranges, split_bytes):
+    for group in grouped(ranges, lambda part: part.end - part.start, split_bytes):
         start, end = max(offsets.start, group[0].first_offset), min(offsets.end, group[-1].end_offset)
         overlapping = np.flatnonzero((first_offsets < end) & (last_offsets >= start))
         left_out = tuple(aborted[slot] for slot in overlapping.tolist())
@@ -115,15 +116,17 @@ def plan_partition(
     return tasks
 
 
-def _grouped(ranges: Sequence[SegmentRange], split_bytes: int) -> list[list[SegmentRange]]:
-    """Group neighbours, up to the size of a task."""
-    groups: list[list[SegmentRange]] = []
+def grouped(
+    parts: Sequence[_Part], size_of: Callable[[_Part], int], most_bytes: int, fewest: int = 1
+) -> list[list[_Part]]:
+    """Group neighbours up to a size, but into no fewer groups than this, if there are as many parts."""
+    groups: list[list[_Part]] = []
     left = 0
-    for part in ranges:
-        size = part.end - part.start
-        if not groups or size > left:
+    for place, part in enumerate(parts):
+        size = size_of(part)
+        if not groups or size > left or len(groups) + len(parts) - place <= fewest:
             groups.append([])
-            left = split_bytes
+            left = most_bytes
         groups[-1].append(part)
         left -= size
     return groups

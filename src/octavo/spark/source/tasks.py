@@ -11,7 +11,7 @@ from octavo.scanner.findings import Note
 from octavo.scanner.lookup.bounds import OffsetRange
 from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, retrying
 from octavo.scanner.places.files import PartitionFiles
-from octavo.scanner.reading.plan import ReadTask, plan_partition
+from octavo.scanner.reading.plan import ReadTask, grouped, plan_partition
 from octavo.spark.query.source_options import SourceOptions, Splitting
 from octavo.spark.source.log_view import Snapshots
 from octavo.spark.source.offset_ranges import PartitionRange, divide
@@ -38,7 +38,7 @@ def plan_tasks(
     splitting = options.splitting
     divided = divide(ranges, splitting.min_partitions, splitting.max_records_per_partition)
     tasks = [task for part in divided for task in _plan_range(part, partitions[part.topic_partition], options)]
-    return [SourcePartition(group) for group in grouped(tasks, splitting)]
+    return [SourcePartition(group) for group in shared(tasks, splitting)]
 
 
 def _plan_range(part: PartitionRange, snapshot: PartitionSnapshot, options: SourceOptions) -> list[ReadTask]:
@@ -55,20 +55,13 @@ def reporting(planned: list[SourcePartition]) -> list[InputPartition]:
     return [replace(planned[0], skipped=skipped_notes().value), *planned[1:]] if planned else []
 
 
-def grouped(tasks: list[ReadTask], splitting: Splitting) -> list[tuple[ReadTask, ...]]:
-    """Combine neighbours while they are small; with minPartitions, into about that many groups, or more."""
+def shared(tasks: list[ReadTask], splitting: Splitting) -> list[tuple[ReadTask, ...]]:
+    """Combine neighbours while they are small; with minPartitions, into no fewer groups, if there are as many tasks."""
     if splitting.max_records_per_partition is not None or len(tasks) <= (splitting.min_partitions or 1):
         return [(task,) for task in tasks]
     total = sum(task.size for task in tasks)
     group_bytes = min(max(SHARED_BYTES, -(-total // MANY_TASKS)), splitting.partition_bytes)
     if splitting.min_partitions is not None:
         group_bytes = min(group_bytes, total // splitting.min_partitions)
-    groups: list[list[ReadTask]] = []
-    left = 0
-    for task in tasks:
-        if not groups or task.size > left:
-            groups.append([])
-            left = group_bytes
-        groups[-1].append(task)
-        left -= task.size
+    groups = grouped(tasks, lambda task: task.size, group_bytes, splitting.min_partitions or 1)
     return [tuple(group) for group in groups]
