@@ -9,6 +9,7 @@ import pytest
 
 import octavo
 from octavo.errors import ConfigError, DecompressionLimitError, ScanError
+from octavo.format.batches import decoder
 from octavo.format.batches.batch import build_batch
 from octavo.format.compression import DEFAULT_LIMIT, Codec, unpack_limit
 from octavo.format.record import Record
@@ -40,6 +41,12 @@ def test_a_scan_says_which_batch_is_too_large_and_how_to_read_it(log: Path) -> N
     assert len(octavo.scan(log.parent, max_unpacked_bytes=200_000).to_table()) == 3
     with pytest.raises(ScanError, match="max_unpacked_bytes must be above 0, not 0"):
         octavo.scan(log.parent, max_unpacked_bytes=0)
+
+
+def test_a_limit_above_what_a_column_can_hold_is_not_named(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoder, "_MOST_UNPACKED", 50_000)
+    with pytest.raises(DecompressionLimitError, match="a batch may unpack to 50000 bytes, never more"):
+        octavo.scan(log.parent, max_unpacked_bytes=1 << 40).to_table()
 
 
 def test_commands_have_an_option_for_the_limit(log: Path) -> None:

@@ -141,11 +141,12 @@ class Decoder:
 
     def _unpack(self, view: memoryview, start: int, end: int, attributes: int, magic: int, at: int) -> int:
         """Decompress view[start:end] into the scratch from `at` on; returns the position after the content."""
+        limit = min(self.limit, _MOST_UNPACKED)
         try:
             unpack = unpacker(attributes & layout.CODEC_MASK, magic)
-            return unpack(view[start:end], self._scratch, at, magic=magic, limit=min(self.limit, _MOST_UNPACKED))
+            return unpack(view[start:end], self._scratch, at, magic=magic, limit=limit)
         except DecompressionLimitError as error:
-            raise beyond(error, self.limit).at(position=start) from None
+            raise beyond(error, limit, is_fixed=limit < self.limit).at(position=start) from None
         except CorruptionError as error:
             raise error.at(position=start + (error.position or 0)) from None
 

@@ -87,10 +87,10 @@ def decompress_into(
         raise beyond(error, limit) from None
 
 
-def beyond(error: DecompressionLimitError, limit: int) -> DecompressionLimitError:
-    """A codec's error, extended by the limit and how to change it."""
-    change = "to change this limit, give max_unpacked_bytes, --max-unpacked-bytes or OCTAVO_MAX_UNPACKED_BYTES"
-    sentence = f"{error.problem}; a batch may unpack to {limit} bytes: {change}"
+def beyond(error: DecompressionLimitError, limit: int, *, is_fixed: bool = False) -> DecompressionLimitError:
+    """A codec's error, extended by the limit and how to change it, unless it is fixed."""
+    change = ": to change this limit, give max_unpacked_bytes, --max-unpacked-bytes or OCTAVO_MAX_UNPACKED_BYTES"
+    sentence = f"{error.problem}; a batch may unpack to {limit} bytes{', never more' if is_fixed else change}"
     return DecompressionLimitError(sentence, position=error.position, path=error.path)
 
 
