@@ -77,7 +77,7 @@ run_class() { # JARS CLASS ARGUMENT...
 
 # --- the broker under test
 
-# Below the range from which the system assigns ports to connections, so that the port stays free until the broker starts.
+# A port below the range from which the system assigns ports to connections, so that it stays free until the broker starts.
 free_port() {
     local port
     until port=$(shuf -i 10000-32000 -n 1) && "$python" -c 'import socket, sys; socket.socket().bind(("", int(sys.argv[1])))' "$port" 2>/dev/null; do :; done

@@ -56,7 +56,7 @@ def produce(logs: octavo.LogDir, codec: str) -> Sums:
             else:
                 producer.commit_transaction()
                 committed += sums
-        # A last order, long after the others, closes their minutes for the query.
+        # A last order in each partition, long after the others, closes their minutes for the query.
         with producer.transaction():
             for partition in producer.partitions_for("orders"):
                 closing = json.dumps({"product": "closing", "amount": 0})

@@ -1,4 +1,4 @@
-"""Rebuild five records that were published with the size and checksum a broker gave them, and compare.
+"""Rebuild five batches of records that were published with the size and checksum a broker gave them, and compare.
 
 Texts about how Kafka stores messages show what brokers wrote in an experiment: single records and three records in one
 batch (format v2, Kafka 1.0), and one message in format v0 (Kafka 0.8.2). Octavo encodes the same records: if size and
@@ -62,13 +62,13 @@ def experiments() -> list[Experiment]:
 
 
 def show(written: list[Experiment]) -> None:
-    print("Five records that others published with their size and CRC, encoded by octavo:\n")
+    print("Five batches of records that others published with their size and CRC, encoded by Octavo:\n")
     for experiment in written:
         print(experiment.title)
         show_bytes(experiment.data)
         print()
     line = "{:<30}{:>7}{:>11}{:>13}{:>12}  {}"
-    print(line.format("record", "bytes", "published", "crc", "published", "").rstrip())
+    print(line.format("batch", "bytes", "published", "crc", "published", "").rstrip())
     for experiment in written:
         size, crc = experiment.found
         verdict = "same" if experiment.agrees else "DIFFERENT"
@@ -83,7 +83,7 @@ def show_bytes(data: bytes) -> None:
 
 
 def write(written: list[Experiment], folder: Path) -> None:
-    """Write one partition folder for the messages and one for the batches, each with a first segment."""
+    """Write one partition folder for the v0 message and one for the v2 batches, each with one segment."""
     print("Written as segment files, which `octavo dump-log --files` and `octavo explain` read:")
     for topic in (V0_TOPIC, V2_TOPIC):
         segment = folder / f"{topic}-0" / SegmentFile(0, FileKind.LOG).name

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Fetch the jars of real Kafka that tests compare with into .cache/kafka-<version>/libs, through Maven.
 # OCTAVO_KAFKA_LIBS names another folder that holds kafka-<version>/libs: then nothing is fetched.
-# --if-possible: a failure prints one sentence, and is remembered so that the next run does not wait for the network.
+# --if-possible: a failure is reported, but is not an error; it is remembered, so that the next run with this option does
+# not wait for the network.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 soft=${1:-}

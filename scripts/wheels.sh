@@ -42,7 +42,8 @@ fi
 "$tools/bin/twine" check --strict dist/*
 ls -lh dist | awk 'NR > 1 { print "  " $NF, $5 }'
 
-# smoke NAME KERNELS: run the smoke suite against an environment, from .venv: nothing else is installed there.
+# smoke NAME KERNELS: run the smoke suite against an environment, in which only octavo and its dependencies are installed:
+# pytest itself runs in .venv.
 smoke() {
     echo "$1: $2 kernels"
     OCTAVO_SMOKE_PYTHON=$PWD/$work/$1/bin/python OCTAVO_SMOKE_KERNELS=$2 .venv/bin/python -m pytest -q tests/smoke

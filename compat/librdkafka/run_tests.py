@@ -1,9 +1,9 @@
-"""Runs each of librdkafka's tests in its own process, and prints one line of `results.tsv` per test.
+"""Runs librdkafka's tests, one process per test number, and prints one line of `results.tsv` per test.
 
     python run_tests.py TESTS-FOLDER OUTPUT-FOLDER [--leave-out NUMBERS] [NUMBER...]
 
-Without numbers, every test that needs a broker is run. A test that fails is run once more,
-alone: some depend on timing.
+Without numbers, every test that needs a broker is run. A test that fails is run once more, alone: some depend on
+timing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 SECONDS = int(os.environ.get("COMPAT_SECONDS", "900"))
 JOBS = int(os.environ.get("COMPAT_JOBS", "4"))
-OPTIONS = ("-p1", "-L")  # one test per process; only those that need a broker
+OPTIONS = ("-p1", "-L")  # one test at a time; only those that need a broker
 _ROW = re.compile(r"^\| *(\d{4}_\w+) *\| *(\w+) *\| *[\d.]+s *\|", re.MULTILINE)
 _PASSED = re.compile(r"=+ Test (\d{4}_\w+) PASSED =+")
 _FAILURE = re.compile(r'### Test "(\d{4}_\w+)')
