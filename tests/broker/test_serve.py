@@ -10,6 +10,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 import octavo
+from octavo.format.protocol.apis import METADATA
+from tests.broker.raw import RawClient
 
 _SECONDS = 20.0
 
@@ -52,8 +54,14 @@ def test_an_address_and_options_reach_the_broker(tmp_path: Path) -> None:
     with octavo.LogDir(tmp_path / "logs") as logs:
         with pytest.raises((ValueError, octavo.OctavoError), match="allow_remote"):
             logs.serve("0.0.0.0:0")
-        with logs.serve("0.0.0.0:0", allow_remote=True, advertise="elsewhere:9092") as broker:
-            assert broker.address
+        with (
+            logs.serve("0.0.0.0:0", allow_remote=True, advertise="elsewhere:9092") as broker,
+            RawClient(broker.address) as client,
+        ):
+            answer = client.ask(METADATA, 12, {"topics": []})
+    assert broker.address.host == "0.0.0.0"
+    assert answer is not None
+    assert [(row["host"], row["port"]) for row in answer["brokers"]] == [("elsewhere", 9092)]
 
 
 @pytest.mark.parametrize("given", [{"configs": {"log.retention.ms": 1}}, {"upkeep": False}])
