@@ -92,7 +92,7 @@ def test_more_partitions_than_memory_holds_are_refused(client: RawClient, logs: 
     assert codes == (ErrorCode.POLICY_VIOLATION, ErrorCode.POLICY_VIOLATION)
 
 
-def test_more_partitions_are_refused_even_if_each_is_assigned(client: RawClient, logs: octavo.LogDir) -> None:
+def test_too_many_partitions_are_refused_even_if_each_is_assigned(client: RawClient, logs: octavo.LogDir) -> None:
     assignments = [{"partitionIndex": number, "brokerIds": [logs.node_id]} for number in range(10_001)]
     new = {"name": "new", "numPartitions": -1, "replicationFactor": -1, "assignments": assignments}
     made = client.ask(CREATE_TOPICS, 4, {"topics": [new], "timeoutMs": 1000, "validateOnly": True})
@@ -141,7 +141,7 @@ def test_a_client_that_leaves_during_a_long_poll_is_noticed(broker: Broker, logs
     assert not logs.log("t", 0)._watchers
 
 
-def test_large_frames_that_do_not_come_give_their_memory_back(broker: Broker) -> None:
+def test_large_frames_that_do_not_arrive_give_their_memory_back(broker: Broker) -> None:
     limits = broker._server._limits
     with RawClient(broker.address) as slow, RawClient(broker.address) as waiting:
         limits._free_bytes = 1 << 20

@@ -1,4 +1,4 @@
-"""Kafka's Java clients, of this and the last major version: produce, consume by assignment, administration."""
+"""Kafka's Java clients of the newest and the previous major version: produce, consume by assignment, administration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""kill -9: what was acknowledged to idempotent producers is there once and in order, and so is what was committed."""
+"""kill -9: what was acknowledged to idempotent producers is there once, at the offsets that they were told, and
+no committed offset is lost."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def logs(tmp_path: Path) -> Iterator[LogManager]:
         yield opened
 
 
-def test_they_hold_as_the_log_left_them(logs: LogManager) -> None:
+def test_users_acls_and_quotas_hold_as_the_log_left_them(logs: LogManager) -> None:
     security = logs.shared(SecurityStore).values
     assert security.users[ScramMechanism.SCRAM_SHA_256] == {
         "alice": ScramCredential(b"salt", b"stored", b"server", 4096)

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 
 
 class ClassicMember:
-    """A member of the classic protocol in a group of both kinds."""
+    """A member that speaks the classic protocol, in a group that may also have members of the consumer protocol."""
 
     def __init__(self, group: Group, twin: GroupTwin, name: str, **fields: Any) -> None:
         self._group = group
@@ -77,7 +77,7 @@ class ClassicMember:
 ALL = encode_assignment(1, {"assignedPartitions": [{"topic": "t", "partitions": [0, 1]}], "userData": None})
 
 
-def test_a_classic_group_becomes_a_consumer_group_and_one_again(group: Group, group_twin: GroupTwin) -> None:
+def test_a_classic_group_becomes_a_consumer_group_and_a_classic_one_again(group: Group, group_twin: GroupTwin) -> None:
     classic = ClassicMember(group, group_twin, "c")
     classic.join(is_new=True)
     classic.sync(ALL)

@@ -20,7 +20,7 @@ FRAMES = int(os.environ.get("OCTAVO_MUTATED_FRAMES", "3000"))
 SEED = int(os.environ.get("OCTAVO_MUTATED_SEED", "7"))
 SLICES = 10
 GROWTH_BYTES = 64 << 20
-# A broker as one would expose it: users log in, and asking for a topic does not create it.
+# Configs of a broker that one would expose: users log in over SASL, and asking for a topic does not create it.
 CONFIGS = {**SASL_CONFIGS, "auto.create.topics.enable": "false"}
 KEPT = {"kept"}
 

@@ -1,5 +1,5 @@
-"""Random plays of group and transaction events on a real Kafka 4.3.1 and on ours: the same answers, except for ids and
-times. A play that fails is shrunk to a short one."""
+"""Random sequences of group and transaction requests ("plays") to a real Kafka 4.3.1 and to ours: the same answers,
+except for ids and times. A play that fails is shrunk to a short one."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MAX_WAIT_MS = 300
 
 
 def produce(twin: Twin, records: bytes, *, topic: str = "probed", version: int = 9, **fields: Any) -> int:
-    """The error code of both."""
+    """The error code that both brokers answer with."""
     answer = twin.ask(apis.PRODUCE, version, {**produced(topic, 0, records), **fields})
     assert answer is not None
     code: int = answer["responses"][0]["partitionResponses"][0]["errorCode"]

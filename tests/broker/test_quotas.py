@@ -92,7 +92,7 @@ def test_a_muted_connection_that_is_closed_is_forgotten(tmp_path: Path) -> None:
                 assert time.monotonic() < end
 
 
-def test_a_fetch_that_is_throttled_for_its_time_returns_nothing(tmp_path: Path) -> None:
+def test_a_fetch_that_is_throttled_by_request_percentage_returns_nothing(tmp_path: Path) -> None:
     with octavo.LogDir(tmp_path / "logs", create=True) as logs, Broker(logs) as broker:
         logs.create_topic("t")
         body = fetching("t", 0, sessionEpoch=0)

@@ -32,7 +32,7 @@ class Deliberate(NamedTuple):
 
 
 def names_a_resource_twice(body: Row) -> bool:
-    kinds = (2, 4, 8, 16, 32)  # Kafka takes all others for the same
+    kinds = (2, 4, 8, 16, 32)  # Kafka treats all others as one kind
     named = [(row["resourceType"] in kinds and row["resourceType"], row["resourceName"]) for row in body["resources"]]
     return len(set(named)) < len(named)
 
@@ -55,7 +55,7 @@ DELIBERATE: list[Deliberate] = [
     Deliberate(
         apis.METADATA,
         lambda body: any(row.get("topicId") == ZERO_ID and row["name"] is None for row in body["topics"] or ()),
-        "Kafka fails on a topic without name and id; ours answers INVALID_TOPIC_EXCEPTION",
+        "Kafka fails on a topic with neither name nor id; ours answers INVALID_TOPIC_EXCEPTION",
     ),
     Deliberate(
         apis.JOIN_GROUP,
@@ -70,7 +70,7 @@ DELIBERATE: list[Deliberate] = [
     Deliberate(
         apis.DELETE_TOPICS,
         lambda body: len({repr(row) for row in body.get("topics", ())}) < len(body.get("topics", ())),
-        "Kafka answers a topic that is named twice by name and id twice; ours once",
+        "Kafka answers twice if a topic is given twice by both name and id; ours answers once",
     ),
     Deliberate(
         apis.ALTER_CONFIGS,
@@ -135,5 +135,5 @@ def test_random_requests(twin: RandomTwin, api: Api) -> None:
             except AssertionError as error:
                 raise AssertionError(f"seed {SEED}: {error}") from None
             except TimeoutError:
-                raise AssertionError(f"seed {SEED}: one did not answer {api.name} v{version} {body}") from None
+                raise AssertionError(f"seed {SEED}: one broker did not answer {api.name} v{version} {body}") from None
         assert answered, f"{api.name} v{version} was never answered"

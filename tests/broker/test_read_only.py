@@ -40,7 +40,7 @@ def state(folder: Path) -> dict[str, tuple[str, int]]:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Path:
-    """The disk of a crashed broker, whose last batch is torn."""
+    """The disk of a crashed broker: the last batch in its log is torn."""
     folder = tmp_path / "disk"
     with octavo.LogDir(folder, create=True) as logs:
         logs.create_topic("t", 1)
@@ -77,13 +77,13 @@ def test_records_are_read_and_nothing_is_changed(served: Broker) -> None:
     assert consume(servers, "t", 1, len(VALUES)) == VALUES
 
 
-def test_a_running_brokers_directory_can_be_served(disk: Path) -> None:
+def test_a_directory_that_has_an_owner_can_be_served(disk: Path) -> None:
     with octavo.LogDir(disk) as logs, Broker(disk, read_only=True) as broker:
         assert consume({"bootstrap.servers": broker.bootstrap_servers}, "t", 1, len(VALUES)) == VALUES
         assert logs.producer().send("t", b"later").get(SECONDS).offset == len(VALUES)
 
 
-def test_it_is_closed_although_the_running_broker_has_deleted_a_topic(disk: Path) -> None:
+def test_a_broker_can_be_closed_although_the_owner_has_deleted_a_topic(disk: Path) -> None:
     with Broker(disk, read_only=True):
         shutil.rmtree(disk / "t-0")
 

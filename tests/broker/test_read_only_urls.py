@@ -65,7 +65,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, int]]:
 
 
 def in_memory(root: Path, name: str) -> str:
-    """The files below a folder as a URL."""
+    """The URL of a copy, in memory, of the files below a folder."""
     memory = fsspec.filesystem("memory")
     for file in root.rglob("*"):
         if file.is_file():
@@ -196,7 +196,7 @@ def test_the_command_serves_a_url(s3: Server) -> None:
         ("octavo/logs?scheme=http&endpoint_override=127.0.0.1:1", "octavo/logs: .*NETWORK_CONNECTION.*; check the URL"),
     ],
 )
-def test_a_place_that_cannot_be_served_is_one_sentence(s3: Server, place: str, problem: str) -> None:
+def test_a_place_that_cannot_be_served_is_reported_in_one_sentence(s3: Server, place: str, problem: str) -> None:
     with pytest.raises(octavo.OctavoError, match=f"^s3://{problem}") as refused:
         Broker(f"s3://{IN_URL}{place.replace('QUERY', s3.query)}", read_only=True)
     assert "\n" not in str(refused.value)

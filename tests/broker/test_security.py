@@ -136,7 +136,7 @@ def test_a_certificate_names_its_client(secured: Broker, certificates: Path) -> 
 
 
 @pytest.mark.parametrize("issuer, is_answered", [("the authority", True), ("another", False), (None, False)])
-def test_a_required_certificate_must_be_of_the_known_authority(
+def test_a_required_certificate_must_come_from_the_known_authority(
     secured: Broker, authority: trustme.CA, tmp_path: Path, issuer: str | None, is_answered: bool
 ) -> None:
     context = ssl.create_default_context()
@@ -247,7 +247,9 @@ def test_an_unknown_user_has_the_same_salt_each_time(secured: Broker) -> None:
     assert salt() == salt()
 
 
-def test_before_a_login_only_the_login_is_answered(secured: Broker, caplog: pytest.LogCaptureFixture) -> None:
+def test_before_a_login_only_api_versions_and_the_login_are_answered(
+    secured: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
     address = secured.addresses["SASL_PLAINTEXT"]
     with RawClient(address) as client:
         assert client.ask(API_VERSIONS, 3, {"clientSoftwareName": "x", "clientSoftwareVersion": "1"}) is not None
@@ -257,8 +259,8 @@ def test_before_a_login_only_the_login_is_answered(secured: Broker, caplog: pyte
         assert client.ask(METADATA, 12, ASKED) is None
     with RawClient(address) as client:
         assert client.ask(SASL_AUTHENTICATE, 2, {"authBytes": b"\0admin\0admin-secret"}) is None
-    with caplog.at_level(logging.DEBUG, "octavo.broker"), RawClient(address) as client:  # a frame that no login needs
-        client.socket.sendall((1 << 20).to_bytes(4) + bytes(1000))
+    with caplog.at_level(logging.DEBUG, "octavo.broker"), RawClient(address) as client:
+        client.socket.sendall((1 << 20).to_bytes(4) + bytes(1000))  # a frame larger than any login needs
         assert client.receive() is None
     assert "a request of 1048576 bytes, expected at most sasl.server.max.receive.size, 524288" in caplog.text
     with RawClient(address) as client:
@@ -269,7 +271,7 @@ def test_before_a_login_only_the_login_is_answered(secured: Broker, caplog: pyte
         assert client.receive() is None
 
 
-def test_after_a_login_everything_is_answered_but_another_login(secured: Broker) -> None:
+def test_after_a_login_requests_are_answered_and_another_login_is_refused(secured: Broker) -> None:
     with RawClient(secured.addresses["SASL_PLAINTEXT"]) as client:
         answer = log_in(client, "bob")
         assert answer is not None

@@ -1,4 +1,5 @@
-"""Fetched records go from the file to the socket inside the kernel: no other system call of the broker sees them."""
+"""Fetched records go from the file to the socket inside the operating system: except for a read of the first batch's
+header, no other system call of the broker sees them."""
 
 from __future__ import annotations
 

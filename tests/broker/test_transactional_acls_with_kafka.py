@@ -43,7 +43,7 @@ def _coordinators(acl_twin: AclTwin) -> None:
     acl_twin.wait_for_coordinators()
 
 
-def test_without_acls_nothing_is_allowed(acl_twin: AclTwin) -> None:
+def test_what_is_answered_without_acls(acl_twin: AclTwin) -> None:
     acl_twin.ask_all(ASKED)
 
 

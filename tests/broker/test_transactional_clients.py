@@ -58,7 +58,7 @@ def test_librdkafka(servers: Servers, logs: octavo.LogDir) -> None:
     producer.abort_transaction(SECONDS)
 
 
-def test_a_later_producer_fences(servers: Servers) -> None:
+def test_a_later_producer_fences_the_earlier_one(servers: Servers) -> None:
     first = begun(servers)
     first.produce("t", b"lost")
     first.flush(SECONDS)

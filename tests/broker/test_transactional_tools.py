@@ -1,4 +1,5 @@
-"""Kafka 4.3.1's own clients and tools against our broker: transactions of the second version, administration."""
+"""Kafka 4.3.1's own clients and tools against our broker: the second version of the transaction protocol, and
+administration."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def test_java(jvm: ModuleType, running: Broker) -> None:
     assert table["producer_epoch"].tolist() == [epoch for number in range(9) for epoch in (number, number + 1)]
 
 
-def test_a_later_java_producer_fences(jvm: ModuleType, running: Broker) -> None:
+def test_a_later_java_producer_fences_the_earlier_one(jvm: ModuleType, running: Broker) -> None:
     first = Producer(jvm, running.bootstrap_servers, transactional_id="x")
     first.begin()
     first.send("t", [(None, b"lost")])

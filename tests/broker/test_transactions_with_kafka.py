@@ -24,7 +24,8 @@ pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 T0, T1 = ("t", 0), ("t", 1)
 
 
-# Ids whose epochs have nearly run out; the last epoch of a producer id serves only to end its last transaction.
+# Transactional ids whose epochs have nearly run out. A producer id's last epoch serves only to end its last
+# transaction.
 TIRED = {"tired of v2": 32764, "tired of v1": 32765, "tired and fenced": 32765}
 
 
@@ -59,7 +60,8 @@ def txn(twin: TransactionalTwin, request: pytest.FixtureRequest) -> Transaction:
 
 
 def ask_but_for_epochs(twin: TransactionalTwin, api: Api, version: int, body: Row) -> Row:
-    """Our answer, after comparing it with the real one but for leader epochs: Kafka's grow with each restart."""
+    """Our answer, after comparing it with the real one except for addresses, records and leader epochs, since Kafka's
+    epochs grow with each restart."""
     answers = [side.ask(api, version, body) for side in twin._sides]
     differing = re.compile(r"(?<='leaderEpoch': )\d+|'host': '.*?', 'port': \d+|<memory.*?>")
     real, ours = (differing.sub("n", repr(answer)) for answer in answers)

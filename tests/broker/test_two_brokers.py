@@ -27,7 +27,7 @@ def ask(broker: Broker, api: apis.Api, version: int, body: Row, user: str = "adm
 
 
 def give(broker: Broker, name: str) -> None:
-    """Create a user, an ACL and a quota of this name."""
+    """Create a user of this name, with an ACL and a quota."""
     credential = {"name": name, "mechanism": 2, "iterations": 4096, "salt": b"salt", "saltedPassword": b"p" * 64}
     allowed = acl(ResourceType.TOPIC, "t", Operation.WRITE, principal=f"User:{name}")
     quota = {
@@ -44,7 +44,7 @@ def give(broker: Broker, name: str) -> None:
 
 
 def known(broker: Broker) -> list[set[str]]:
-    """The names of the users, ACLs and quotas that a broker shows."""
+    """The users that a broker shows: those with credentials, those in ACLs and those with quotas."""
     users = ask(broker, apis.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, {"users": None})["results"]
     acls = ask(broker, apis.DESCRIBE_ACLS, 3, ALL_ACLS)["resources"]
     quotas = ask(broker, apis.DESCRIBE_CLIENT_QUOTAS, 1, {"components": [], "strict": False})["entries"]

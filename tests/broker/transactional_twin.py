@@ -1,6 +1,6 @@
 """Asks a real Kafka and ours the same questions about transactions, and compares the answers.
 
-Producer ids differ: requests and answers have their numbers instead, in the order in which each broker gave them out.
+Producer ids differ, so requests and answers number them in the order in which each broker gave them out.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _MASKED = {"throttleTimeMs", "errorMessage", "transactionStartTimeMs"}
 
 
 def take_first_producer_ids(address: tuple[str, int]) -> None:
-    """Wait for the coordinators of a real broker, and have it give out its first producer id.
+    """Wait for the coordinators of a real broker, and have it give out its first producer ids.
 
-    The first id is 0, which is also the producer id in answers that have none.
+    The first one is 0, which is also the producer id in answers that have none.
     """
     with RawClient(address) as client:
         wait_for_coordinators(client)
@@ -118,7 +118,7 @@ class TransactionalTwin:
         return self._compared(api, version, body, [side.ask_until_done(api, version, body) for side in self._sides])
 
     def ask_once(self, api: Api, version: int, body: Row) -> Row:
-        """The same for an answer that may be CONCURRENT_TRANSACTIONS."""
+        """Like `ask`, but CONCURRENT_TRANSACTIONS is an answer too: it does not ask again."""
         return self._compared(api, version, body, [side.ask(api, version, body) for side in self._sides])
 
     def _compared(self, api: Api, version: int, body: Row, answers: list[Row]) -> Row:

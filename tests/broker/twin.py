@@ -58,11 +58,11 @@ def topic_ids(client: RawClient, topics: Collection[str]) -> dict[str, bytes]:
 
 
 class Twin:
-    """Asks both, and compares."""
+    """Asks both brokers, and compares their answers."""
 
     masked = frozenset(MASKED)
     unordered = frozenset(UNORDERED)
-    logs: octavo.LogDir  # our broker's; set only by `started`
+    logs: octavo.LogDir  # our broker's; not set by `__init__`
 
     def __init__(self, real: tuple[str, int], ours: tuple[str, int]) -> None:
         self._addresses = real, ours
@@ -132,11 +132,11 @@ class Twin:
             ids[name] = answer["results"][0]["logDir"]
 
     def bodies(self, body: Row) -> list[Row]:
-        """The body of a request to each, with its ids."""
+        """The body of a request to each broker, with that broker's ids."""
         return [self._with_ids(body, ids) for ids in self._ids]
 
     def compare(self, answers: list[Row | None], about: str) -> Row | None:
-        """Our answer, if both are the same; of what Kafka's ApiVersions lists, only that which ours has is compared."""
+        """Our answer, if both are the same; entries that only Kafka's ApiVersions lists are not compared."""
         self._answers = answers
         _leave_out_others(*answers)
         real, ours = (self._shown(answer, ids) for answer, ids in zip(answers, self._ids, strict=True))
@@ -150,7 +150,7 @@ class Twin:
                 ids.update(topic_ids(client, topics))
 
     def wait_for_producer_ids(self) -> None:
-        """Wait, since a broker that has just started has no ids to give out."""
+        """Wait until the real broker gives out producer ids: one that has just started has none."""
         with self._connected(self._addresses[0]) as client:
             client.ask_until(apis.INIT_PRODUCER_ID, 4, {"transactionalId": None, "transactionTimeoutMs": 60_000})
 
