@@ -1,4 +1,4 @@
-"""`octavo cat`: which records are chosen, and how those of internal topics and text columns are shown."""
+"""`octavo cat`: which records are chosen, how those of internal topics are shown, and text columns."""
 
 from __future__ import annotations
 
@@ -142,12 +142,14 @@ def test_what_cannot_be_decoded_is_shown_as_it_is(tmp_path: Path) -> None:
     assert (row["key"], row["value"]) == ("\x00c?", "v")
 
 
-def test_the_decoded_records_are_those_that_kafka_dumps() -> None:
+def test_the_decoded_keys_are_those_that_dump_log_prints() -> None:
     place = archives.unpack("v431-clean")
     dump = octavo(
         "dump-log", "--offsets-decoder", "--files", str(place / "__consumer_offsets-1" / f"{0:020}.log")
     ).stdout
-    for row in rows(place, "--topic", "__consumer_offsets", "--partition", 1):
+    found = rows(place, "--topic", "__consumer_offsets", "--partition", 1)
+    assert found
+    for row in found:
         assert f"key: {json.dumps(row['key'], separators=(',', ':'))} payload: " in dump
 
 
@@ -169,7 +171,7 @@ def test_follow_prints_what_is_appended_and_ends_quietly(tmp_path: Path) -> None
     assert cat(tmp_path, "--follow", "--grep", "^a", "--max-messages", 1, "--format", "raw").stdout == b"after\n"
 
 
-def test_the_result_of_text_is_reported_too(logs: Path, tmp_path: Path) -> None:
+def test_what_was_written_as_text_is_reported_too(logs: Path, tmp_path: Path) -> None:
     done = cat(logs, "--format", "raw", "--grep", "apple", "--output", tmp_path / "out")
     assert done.stderr.decode() == f"{tmp_path}/out: 1 file, 3 records, 23 bytes\n"
     assert cat(logs, "--output", "/dev/null").stderr == b""

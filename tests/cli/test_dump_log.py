@@ -61,15 +61,14 @@ def test_flags_and_bad_arguments(row: dict[str, Any]) -> None:
     compare([row], archives.unpack("v431-clean"))
 
 
-def test_byte_arrays_have_a_hash_of_their_content() -> None:
-    for row in command_line_rows():
-        if ADDRESS in row["stdout"]:
-            run = octavo("dump-log", *row["args"], folder=archives.unpack("v431-clean"))
-            without = [
-                [line.partition(ADDRESS)[0] for line in text.splitlines()] for text in (run.stdout, row["stdout"])
-            ]
-            assert without[0] == without[1]
-            assert ADDRESS in run.stdout
+def test_byte_arrays_are_printed_as_hashes() -> None:
+    rows = [row for row in command_line_rows() if ADDRESS in row["stdout"]]
+    assert rows
+    for row in rows:
+        run = octavo("dump-log", *row["args"], folder=archives.unpack("v431-clean"))
+        without = [[line.partition(ADDRESS)[0] for line in text.splitlines()] for text in (run.stdout, row["stdout"])]
+        assert without[0] == without[1]
+        assert ADDRESS in run.stdout
 
 
 def test_the_documents_v0_message() -> None:

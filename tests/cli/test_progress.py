@@ -29,9 +29,10 @@ def test_a_bar_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: py
     assert "100/100 bytes" in shown.err
 
 
-def test_short_work_shows_none(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_work_shows_no_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 1000)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
     with progress.progress_bar("counting", 100) as advance:
         advance(100)
     assert capsys.readouterr().err == ""

@@ -298,10 +298,10 @@ def test_what_is_not_a_log_directory_is_refused(torn: Path) -> None:
     ):
         run = octavo("recover", str(place))
         assert (run.exit, run.stdout, run.stderr) == (1, "", f"octavo: {place}: {found}\n")
-    before.pop(str(torn))  # only its modification time
     after = state(torn)
-    after.pop(str(torn))
-    assert after.keys() == before.keys()
+    for states in (before, after):
+        del states[str(torn / "crash.plain-0")]  # its modification time: a lock was taken there and released
+    assert after == before
 
 
 def test_a_segment_of_messages_of_an_old_format(tmp_path: Path) -> None:
