@@ -1,4 +1,4 @@
-"""A store for each test that sends or reads records."""
+"""A new log directory with a topic, for each test that asks for one."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def rows(run: Run) -> list[dict[str, Any]]:
 
 
 def records(root: Path, *topics: str) -> list[ConsumerRecord]:
-    """What a committed reader sees in topics (default: all)."""
+    """What a reader of committed records sees in topics (default: all)."""
     found = list(scan(root, topics or None, isolation_level="read_committed").records())
     assert found
     return found

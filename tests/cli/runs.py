@@ -20,7 +20,7 @@ class Run(NamedTuple):
 
 
 def octavo(*arguments: str, folder: Path | None = None) -> Run:
-    """Run a command in a folder; neither the folder nor changed warning filters outlive it."""
+    """Run a command in a folder; afterwards the working directory and the warning filters are as they were."""
     out, err = _stream(), _stream()
     with (
         warnings.catch_warnings(),

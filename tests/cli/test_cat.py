@@ -247,7 +247,8 @@ def test_only_the_batch_with_a_wrong_length_is_lost(name: str, has_index: bool, 
     assert done.stderr.count(b"\n") == 1
 
 
-# Their logs are damaged, so that batches are skipped. In the others only small files are, or a crash cut off the end.
+# Prefixes of the names of folders whose logs are damaged, so that batches are skipped. In the other folders only small
+# files are damaged, or a crash cut off the end.
 DAMAGED_LOGS = {
     "v431-corrupt": ("bad-", "count-", "flip-", "length-", "log-", "marker-"),
     "v431-torn": ("crash.compacted-0", "crash.prealloc-0"),
@@ -279,7 +280,7 @@ def test_whatever_the_damage_there_is_no_traceback(archive: str, tmp_path: Path)
         ),
     ],
 )
-def test_what_cannot_be_read_is_one_sentence(logs: Path, arguments: list[str], sentence: str) -> None:
+def test_what_cannot_be_read_is_reported_in_one_sentence(logs: Path, arguments: list[str], sentence: str) -> None:
     done = cat(logs, *arguments)
     assert (done.returncode, done.stdout, done.stderr.decode()) == (1, b"", sentence.format(logs=logs))
 
@@ -301,13 +302,13 @@ def test_what_cannot_be_read_is_one_sentence(logs: Path, arguments: list[str], s
         (["--format", "xml"], "'xml' is not one of"),
     ],
 )
-def test_a_wrong_line_is_exit_code_2(logs: Path, arguments: list[str], sentence: str) -> None:
+def test_a_wrong_command_line_gives_exit_code_2(logs: Path, arguments: list[str], sentence: str) -> None:
     done = cat(logs, *arguments)
     assert done.returncode == 2
     assert sentence in done.stderr.decode()
 
 
-def test_a_missing_place_is_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_place_is_reported(tmp_path: Path) -> None:
     done = cat(tmp_path / "nowhere")
     assert (done.returncode, b"no such file or directory" in done.stderr) == (1, True)
 

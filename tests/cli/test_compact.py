@@ -1,4 +1,4 @@
-"""`octavo compact`: what it does, what it reports, and why it does nothing."""
+"""`octavo compact`: what it does, what it reports, and what keeps it from cleaning."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_small_map_needs_several_rounds(logs: Path) -> None:
     assert len(ends) > 1 and ends == sorted(ends) and ends[-1] == 292
 
 
-def test_both_hashes_leave_the_same(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_both_hashes_leave_the_same_files(logs: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("md5") / "logs"
     shutil.copytree(logs, other)
     found = []

@@ -19,7 +19,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*CONFIG, *arguments], capture_output=True, encoding="utf-8", check=False)
 
 
-def test_in_a_pipe_a_config_is_a_line() -> None:
+def test_in_a_pipe_there_is_one_line_per_config() -> None:
     done = run()
     assert (done.returncode, done.stderr) == (0, "")
     head, *lines = done.stdout.splitlines()
@@ -41,7 +41,7 @@ def test_on_a_terminal_the_table_fits(columns: int) -> None:
     assert "default 9223372036854775807, " in " ".join(plain.split())  # flush.ms: never
 
 
-def test_as_json_a_config_is_an_object() -> None:
+def test_as_json_there_is_one_object_per_config() -> None:
     done = run("--json")
     rows = {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
     assert list(rows) == NAMES
@@ -64,7 +64,7 @@ def test_as_json_a_config_is_an_object() -> None:
     assert rows["internal.segment.bytes"]["internal"] is True
 
 
-def test_one_in_full() -> None:
+def test_one_config_in_full() -> None:
     done = run("--describe", "segment.bytes")
     assert done.returncode == 0
     text = " ".join(done.stdout.split())
@@ -72,7 +72,7 @@ def test_one_in_full() -> None:
     assert "config of a topic type INT default 1073741824 range ≥ 14 broker log.segment.bytes" in text
 
 
-def test_an_internal_one_says_so() -> None:
+def test_an_internal_config_is_said_to_be_internal() -> None:
     assert "a topic (internal: brokers accept it but do not list it)" in run(
         "--describe", "internal.segment.bytes"
     ).stdout.replace("\n", " ")
@@ -86,7 +86,7 @@ def test_a_synonym_is_a_brokers_config() -> None:
     assert described["meaning"].startswith(meaning)
 
 
-def test_an_unknown_one_is_wrong_usage_and_the_nearest_is_named() -> None:
+def test_an_unknown_config_is_wrong_usage_and_the_nearest_is_named() -> None:
     done = run("--describe", "segment.bites")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (

@@ -1,4 +1,4 @@
-"""`octavo consume`: what a group has not read yet, from where, and what is refused."""
+"""`octavo consume`: it prints what a group has not read yet; where it begins, and what it refuses."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_lines_that_consume_refuses(store: Path, options: list[str], words: str)
 
 
 def test_a_partition_from_an_offset_on(store: Path) -> None:
-    """It starts there whatever the group has committed, and continues from there."""
+    """It starts there whatever the group has committed; the next run continues where it ended."""
     produce(store, b"k\t1\nk\t2\nk\t3\n", "--key-separator", "\\t")
     (partition,) = {record.partition for record in records(store)}
     one = ("--topic", "t", "--partition", str(partition), "--format", "raw", "--group", "g")

@@ -1,4 +1,4 @@
-"""`octavo copy`: what brokers wrote, appended again; sources that are trimmed, damaged or ahead."""
+"""`octavo copy`: what brokers wrote, appended again; sources that are trimmed, damaged, or do not fit the target."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def test_a_source_that_starts_inside_a_segment(tmp_path: Path) -> None:
     found = rows(octavo("copy", str(source), str(tmp_path), "--topic", "trimmed.topic", "--json"))
     assert [row["logStartOffset"] for row in found] == [50, 4]
     starts = checkpoint.decode_offsets((tmp_path / LOG_START_OFFSET_CHECKPOINT).read_bytes())
-    # Each begins with the batch that holds its start.
     assert starts == {TopicPartition("trimmed.topic", 0): 50, TopicPartition("trimmed.topic", 1): 4}
+    # The copy begins with the batch that holds the start offset.
     first = sorted(path.name for path in (tmp_path / "trimmed.topic-0").glob("*.log"))[0]
     assert first == f"{48:020}.log"
     assert records(tmp_path, "trimmed.topic") == records(source, "trimmed.topic")
@@ -206,7 +206,7 @@ def test_offsets_that_go_back_are_reported(tmp_path: Path) -> None:
     assert log_bytes(target / "t-0") == batch(0, 10) + batch(20)
 
 
-def test_a_batch_that_no_segment_holds_ends_its_partition_alone(tmp_path: Path) -> None:
+def test_a_batch_too_large_for_a_segment_fails_only_its_partition(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     write_segment(source / "t-0", 0, batch(0, 50))
     write_segment(source / "t-1", 0, batch(0))
@@ -344,7 +344,7 @@ def test_what_an_unreadable_file_held_is_not_counted(tmp_path: Path) -> None:
     failing = write_segment(source / "t-0", 0, batch(0, 3))
     write_segment(source / "t-0", 3, batch(3))
     failing.unlink()
-    failing.mkdir()  # no file: it cannot be read
+    failing.mkdir()  # a folder, which cannot be read as a file
     run = octavo("copy", str(source), str(tmp_path / "target"))
     assert (run.exit, run.stdout.splitlines()[-1].rpartition("; ")[2]) == (1, "lost: t-0 offsets 0–2")
 

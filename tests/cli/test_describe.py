@@ -122,7 +122,7 @@ def test_a_narrow_terminal_still_shows_the_cluster_and_the_configs(
 
 
 def test_a_terminal_shows_larger_units() -> None:
-    """In a pipe and as JSON the numbers stay alone."""
+    """In a pipe and as JSON the numbers have no units."""
     line = "describe", str(unpack("v431-clean")), "--topic", "codec.none"
     seen, piped = octavo_on_terminal(200, *line), octavo(*line).stdout
     (topic,) = described(unpack("v431-clean"), topic="codec.none")["topic"]

@@ -89,7 +89,7 @@ def test_a_compressed_batch_shows_all_its_records_or_none(tmp_path: Path, codec:
     one_sentence(run)
 
 
-def test_batches_before_and_after(tmp_path: Path) -> None:
+def test_batches_before_the_damage_are_printed_and_later_ones_are_not(tmp_path: Path) -> None:
     good = build_batch(RECORDS)
     length = layout.BATCH_OVERHEAD - layout.LOG_OVERHEAD
     empty = crafted(good[: layout.BATCH_OVERHEAD], recordsCount=0, batchLength=length)
@@ -160,7 +160,7 @@ def test_an_incomplete_batch_at_the_end(tmp_path: Path, left: int) -> None:
     assert (run.exit, run.stderr) == (0, "")
 
 
-def test_gaps_and_negative_deltas(tmp_path: Path) -> None:
+def test_gaps_and_offsets_that_go_back_are_reported(tmp_path: Path) -> None:
     first = build_batch([RECORDS[0], RECORDS[2]])
     run = dump(tmp_path, first + build_batch([RECORDS[1]]), "--deep-iteration")
     path = tmp_path / NAME

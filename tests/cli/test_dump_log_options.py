@@ -27,7 +27,7 @@ def test_a_required_value_may_look_like_a_flag() -> None:
     assert not options.print_data_log
 
 
-def test_an_optional_value_may_not() -> None:
+def test_an_optional_value_may_not_look_like_a_flag() -> None:
     options = Options(["--key-decoder-class", "--files", "a", "--value-decoder-class", "b"])
     assert options.value("key-decoder-class") == STRING_DECODER
     assert options.value("value-decoder-class") == "b"

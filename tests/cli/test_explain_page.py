@@ -114,7 +114,7 @@ def test_colours_by_level_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) ->
     assert "\x1b" not in octavo_on_terminal(140, *arguments)
 
 
-def test_a_narrow_terminal_has_the_meaning_on_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_narrow_terminal_shows_the_meaning_on_the_line_of_its_field(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     lines = octavo_on_terminal(
         80, "explain", str(unpack("v431-clean") / "keyed.4p-0" / LOG), "--offset", "0"

@@ -74,7 +74,7 @@ def test_a_damaged_index_is_reported_on_stderr(logs: Path) -> None:
         ("log-garbage-tail", ("--offset", "229"), 229, 0),
     ],
 )
-def test_damage_that_the_answer_depends_on_is_exit_code_1(
+def test_damage_that_the_answer_depends_on_gives_exit_code_1(
     name: str, question: tuple[str, str], offset: int, code: int
 ) -> None:
     run = octavo("lookup", str(unpack("v431-corrupt") / name), "--topic", name, "--partition", "0", *question)
@@ -83,7 +83,7 @@ def test_damage_that_the_answer_depends_on_is_exit_code_1(
         assert f"{name}/{0:020}.log: " in run.stderr
 
 
-def test_a_damaged_time_is_exit_code_1_too(logs: Path) -> None:
+def test_a_time_in_a_damaged_batch_gives_exit_code_1_too(logs: Path) -> None:
     log = path(logs / "orders-0", 0, FileKind.LOG)
     content = bytearray(log.read_bytes())
     content[4 * len(batch(0)) + 70] ^= 1
@@ -95,7 +95,7 @@ def test_a_damaged_time_is_exit_code_1_too(logs: Path) -> None:
     assert told in found[1].stderr
 
 
-def test_a_damaged_checkpoint_is_exit_code_1_where_the_start_matters(tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_gives_exit_code_1_where_the_start_matters(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     shutil.copytree(unpack("v431-clean") / "trimmed.topic-0", logs / "trimmed.topic-0")
     shutil.copy(unpack("v431-clean") / "log-start-offset-checkpoint", logs)

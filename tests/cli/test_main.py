@@ -251,7 +251,7 @@ def test_a_closed_pipe_ends_quietly_by_its_signal(driver: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-def test_a_full_disk_is_one_sentence(driver: Path) -> None:
+def test_a_full_disk_is_reported_in_one_sentence(driver: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, driver, "try", "json"], stdout=full, stderr=subprocess.PIPE, text=True, check=False

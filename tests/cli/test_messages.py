@@ -41,7 +41,8 @@ def logs(tmp_path: Path) -> Path:
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Within the block, files are opened as another user, who may not be able to read Python's: import them first."""
+    """Within the block, files are opened as another user. That user may be unable to read the modules of commands, so
+    these are imported first."""
     for command in COMMANDS.values():
         importlib.import_module(command.module)
     octavo("recover", "/nowhere")
@@ -120,7 +121,7 @@ def test_a_disk_mounted_for_reading_only_says_what_still_works(logs: Path, monke
 
 @needs_root
 @pytest.mark.parametrize(("form", "end"), [("json", ""), ("parquet", ""), ("parquet", "/")])
-def test_an_output_where_one_may_not_write_has_nothing_to_do_with_the_broker(
+def test_an_output_where_one_may_not_write_is_not_reported_as_a_brokers_file(
     logs: Path, tmp_path: Path, form: str, end: str
 ) -> None:
     give(logs, 65534)
@@ -194,7 +195,7 @@ def test_a_lock_names_its_holder_and_what_still_works(logs: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "raw", "arrow", "parquet"])
-def test_a_full_disk_is_named_by_the_output(tmp_path: Path, form: str) -> None:
+def test_a_full_disk_is_reported_with_the_name_of_the_output(tmp_path: Path, form: str) -> None:
     write_segment(tmp_path / "t-0", 0, *(batch(offset, 3) for offset in range(0, 3000, 3)))
     run = octavo("cat", str(tmp_path), "--format", form, "--output", "/dev/full")
     assert run == Run(1, "", "octavo: /dev/full: No space left on device\n")

@@ -1,4 +1,4 @@
-"""`--spark`: each command that has it gives the same results and output as without."""
+"""`--spark`: each command that has it gives the same results and output as without it."""
 
 from __future__ import annotations
 

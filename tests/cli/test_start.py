@@ -1,4 +1,4 @@
-"""What a command loads before it does anything: start-up is most of a short command's time."""
+"""What a command loads: start-up is most of a short command's time."""
 
 from __future__ import annotations
 

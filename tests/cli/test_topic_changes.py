@@ -110,7 +110,7 @@ def test_what_create_refuses_leaves_no_directory(tmp_path: Path, words: list[str
     assert not list(tmp_path.iterdir())
 
 
-def test_a_locked_directory_leaves_no_other_one(tmp_path: Path) -> None:
+def test_no_directory_is_created_if_another_one_is_locked(tmp_path: Path) -> None:
     octavo("create", str(tmp_path / "held"), "--topic", "t")
     with locked(tmp_path / "held"):
         assert octavo("create", str(tmp_path / "new"), str(tmp_path / "held"), "--topic", "z").exit == 1

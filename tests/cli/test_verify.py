@@ -75,7 +75,7 @@ def test_json_lines(log: Path) -> None:
     assert set(summary) == {"problems", "infos", "partitions", "segments", "batches", "records", "bytes"}
 
 
-def test_infos_alone_exit_0_and_are_counted_by_kind() -> None:
+def test_notes_alone_give_exit_code_0_and_are_counted_by_kind() -> None:
     root = unpack("v431-killed")
     run = octavo("verify", str(root))
     assert run.exit == 0
@@ -106,7 +106,7 @@ def test_only_an_index_is_wrong(log: Path) -> None:
     assert steps[1] == f"  octavo reindex --dry-run {log.parent.parent}  # which indexes can be rebuilt"
 
 
-def test_nothing_to_check_is_exit_code_1(tmp_path: Path) -> None:
+def test_nothing_to_check_gives_exit_code_1(tmp_path: Path) -> None:
     run = octavo("verify", str(tmp_path))
     assert run.exit == 1
     assert f"{tmp_path}: " in run.stderr

@@ -1,4 +1,4 @@
-"""A wrong path or a mistyped name is never success: what is said about it, and that nothing is written there."""
+"""A wrong path or a mistyped name is always an error: what is said about it, and that nothing is written there."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ import pytest
 
 needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: no terminal to run in")
 
-# A bar from the first byte of progress, so that short work has one too; each row takes a moment, so that it is drawn.
+# A bar from the first byte of progress, so that short work has one too; each line takes a moment, so that the bar
+# is drawn.
 _RUN = """
 import sys, time
 from octavo.cli import main, options, progress
