@@ -21,8 +21,8 @@ class Interrupter:
     """Raises KeyboardInterrupt at one point within a `with` block; `points` counts how many it passed.
 
     Python checks for signals where a function begins, after calls and where a loop goes back. So a function's first
-    step, its return and each of its lines are such points, except for those of `with` and `try`, which make no call
-    themselves: locks are taken and released in one step with what comes before and after.
+    step, its return and each of its lines are such points, except for those with `with`, `try` or `finally`, which make
+    no call themselves: locks are taken and released in one step with what comes before and after.
     """
 
     def __init__(self, at: int) -> None:

@@ -21,7 +21,7 @@ PRODUCERS, READERS, RECORDS, PARTITIONS = 8, 3, 1500, 4
 
 
 def test_producers_and_a_group_at_once(tmp_path: Path) -> None:
-    """Eight producers (half of them share one object), and three members of a group that come and go."""
+    """Eight producers (half of them share one object), and three members of a group, two of which come and go."""
     with octavo.LogDir(tmp_path) as logs:
         logs.create_topic("t", PARTITIONS, {"segment.bytes": 65536})
         shared = logs.producer(batch_size=2000, linger_ms=1)

@@ -91,7 +91,7 @@ def test_the_throttle(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert waited == [2000]
 
 
-def test_the_machines_clock_has_both() -> None:
+def test_the_machines_clock_has_both_times() -> None:
     clock = SystemClock()
     for nanoseconds, milliseconds in ((time.time_ns, clock.time_ms), (time.monotonic_ns, clock.monotonic_ms)):
         before = nanoseconds() // 10**6

@@ -122,7 +122,7 @@ def test_by_duration_waits_for_a_record_that_is_young_enough(store: Store) -> No
     assert values(consumer.poll()) == {T0: [b"2"]}
 
 
-def test_without_a_reset_it_is_an_error(store: Store) -> None:
+def test_without_a_reset_a_missing_or_wrong_position_is_an_error(store: Store) -> None:
     store.logs.create_topic("t", 1)
     fill(store, b"1", b"2")
     consumer = store.logs.consumer("t", auto_offset_reset="none")
@@ -135,7 +135,7 @@ def test_without_a_reset_it_is_an_error(store: Store) -> None:
     assert values(consumer.poll()) == {T0: [b"2"]}
 
 
-def test_beyond_the_log_it_is_reset(store: Store) -> None:
+def test_a_position_beyond_the_log_is_reset(store: Store) -> None:
     store.logs.create_topic("t", 1)
     fill(store, b"1", b"2", b"3")
     consumer = store.logs.consumer("t")

@@ -47,7 +47,7 @@ def test_members_share_partitions(store: Store) -> None:
     assert polled(second, third) == [partitions("t", 0, 1), partitions("t", 2, 3)]
 
 
-def test_a_partition_is_taken_only_when_it_was_given_back(store: Store) -> None:
+def test_a_partition_is_taken_only_after_it_was_given_back(store: Store) -> None:
     """The new owner continues where the old one was."""
     store.logs.create_topic("t", 2)
     with store.logs.producer() as producer:
@@ -192,7 +192,7 @@ def failing(*_: object) -> None:
 
 
 @given(st.integers(1, 6), st.integers(0, 20), st.integers(1, 6))
-def test_the_sticky_one_is_even_and_moves_little(before: int, count: int, after: int) -> None:
+def test_the_sticky_assignor_is_even_and_moves_little(before: int, count: int, after: int) -> None:
     topics = frozenset("t")
     first = sticky_assignor({str(member): topics for member in range(before)}, {"t": range(count)}, {})
     second = sticky_assignor({str(member): topics for member in range(after)}, {"t": range(count)}, first)
@@ -204,7 +204,7 @@ def test_the_sticky_one_is_even_and_moves_little(before: int, count: int, after:
     assert moved == max(gone, new_members)
 
 
-def test_the_range_one_begins_with_the_first_members() -> None:
+def test_the_range_assignor_gives_the_first_members_more() -> None:
     topics = frozenset(["t", "u"])
     assigned = range_assignor({"a": topics, "b": topics, "c": frozenset("t")}, {"t": range(4), "u": range(3)}, {})
     assert assigned == {

@@ -137,7 +137,7 @@ def test_topics_are_created_on_request(tmp_path: Path) -> None:
 
 
 def test_groups_need_not_cost_fifty_partitions(tmp_path: Path) -> None:
-    """A config makes tests with groups and transactions fast, as docs/log-dir.md says."""
+    """Two configs make tests with groups and transactions fast, as docs/log-dir.md says."""
     configs = {"offsets.topic.num.partitions": 1, "transaction.state.log.num.partitions": 1}
     with octavo.LogDir(tmp_path, configs=configs) as logs:
         logs.create_topic("t", 1)

@@ -1,6 +1,7 @@
 """Ctrl-C at any step of a call: nothing acknowledged is lost or duplicated, and everything continues.
 
-The steps are sampled; with OCTAVO_INTERRUPTS=1 in the environment each one is tested.
+The steps are sampled; with OCTAVO_INTERRUPTS=1 in the environment each one is tested, except in `test_groups`: there
+every third one is.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Sends:
             self.futures[value] = producer.send("t", value, partition=number % 2)
 
     def check(self) -> None:
-        """A record with a future must be in its place, and nothing twice."""
+        """A record with a future must be in its place, and no record may be there twice."""
         found = {(record.partition, record.offset): record.value for record in self._store.records("t")}
         assert not [value for value, count in Counter(found.values()).items() if count > 1]
         for value, future in self.futures.items():
@@ -137,7 +138,8 @@ def test_tables(store: Store) -> None:
 
 
 def test_groups(store: Store) -> None:
-    """Polls, commits, members that come and go: each record is returned, and partitions are shared again."""
+    """Polls, commits, members that come and go: each record is returned, and the member that stays gets all
+    partitions."""
     store.logs.create_topic("t", 4)
     producer, numbers = store.logs.producer(), itertools.count()
     stays, seen = store.logs.consumer("t", group="g"), set[bytes | None]()
@@ -170,7 +172,8 @@ def test_groups(store: Store) -> None:
 
 @pytest.mark.parametrize("what", ["producer", "transaction", "consumer", "directory"])
 def test_closing(tmp_path: Path, what: str) -> None:
-    """An interrupted close is called again: what was waiting is in the log, and the directory is free."""
+    """An interrupted close is called again: what was waiting is in the log, unless its transaction was open, and the
+    directory is free."""
     for number in itertools.count():
         store = Store(tmp_path / str(number), **FEW_PARTITIONS)
         store.logs.create_topic("t", 1)
@@ -192,6 +195,6 @@ def test_closing(tmp_path: Path, what: str) -> None:
         if what == "consumer":
             assert store.logs.consumer(group="g").committed(("t", 0)) == (1, "", -1)
             assert [row["groupState"] for row in store.logs.group_coordinator.admin.list()] == ["Empty"]
-        store.logs.close()
+        store.reopen().close()
         if place is None:
             return

@@ -19,7 +19,7 @@ def test_keys_choose_partitions_as_kafka_does(store: Store) -> None:
         assert producer.partitions_for("t") == list(range(12))
 
 
-def test_records_without_a_key_stick_to_a_partition_for_a_batch(store: Store) -> None:
+def test_records_whose_keys_are_ignored_stick_to_a_partition_for_a_batch(store: Store) -> None:
     store.logs.create_topic("t", 5)
     with store.logs.producer(batch_size=1000, partitioner_ignore_keys=True) as producer:
         futures = [producer.send("t", b"v" * 100, key=b"same") for _ in range(1000)]
