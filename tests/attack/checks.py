@@ -24,7 +24,7 @@ _COLUMNS = ("partition", "offset", "key", "value")
 def problems(root: Path) -> list[str]:
     """What verify reports as a problem."""
     if not root.exists():
-        return []  # killed before the first topic created it
+        return []  # the worker was killed before its first topic created the directory
     found = Verification(plan([root]), InlineRunner()).findings()
     lines = [
         f"{one.path}, {one.position}: {one.problem}: {one.detail}" for one in found if one.severity is Severity.PROBLEM
@@ -119,9 +119,9 @@ def check_keys(root: Path, promised: Promises) -> Iterator[str]:
         if found is None and name is not None and named not in promised.dying:
             yield f"compacted: the value of {named} at offset {offset} is lost"
         elif found is not None and found[0] < offset:
-            yield f"compacted: {named} has the value of offset {found[0]}, promised was {offset}"
+            yield f"compacted: {named} has the value of offset {found[0]} instead of the promised one of {offset}"
         elif found is not None and found[0] == offset and found[1] != name:
-            yield f"compacted: {named} has {found[1]} at offset {offset}, promised was {name}"
+            yield f"compacted: {named} has {found[1]} at offset {offset} instead of the promised {name}"
 
 
 def check_reopened(logs: LogDir, promised: Promises, *, are_decided: bool) -> Iterator[str]:
@@ -137,7 +137,7 @@ def check_reopened(logs: LogDir, promised: Promises, *, are_decided: bool) -> It
             yield f"group {group}: offset {offset} of plain-{partition} was committed, found {found}"
     for topic_partition, log in logs.logs.items():
         if are_decided and log.last_stable_offset != log.log_end_offset:
-            yield f"{topic_partition}: open from {log.last_stable_offset} on, the log ends at {log.log_end_offset}"
+            yield f"{topic_partition}: a transaction is open from {log.last_stable_offset} to {log.log_end_offset}"
 
 
 def found_topics(logs: LogDir) -> dict[str, TopicState]:
@@ -160,4 +160,4 @@ def check_topics(logs: LogDir, promised: Promises) -> Iterator[str]:
             there and all(one in column for one, column in zip(there, columns, strict=True))
         )
         if not is_allowed:
-            yield f"topic {topic}: {there}, promised was one of {allowed}"
+            yield f"topic {topic}: {there}, expected one of {allowed}"

@@ -31,7 +31,7 @@ class Crowd:
         self.root, self.logs, self.seed = root, logs, seed
         self.journal, self.tally = Memory(), Tally()
         self.end = threading.Event()
-        self.has_all = threading.Event()  # the group has received everything
+        self.has_all = threading.Event()  # the group has received everything, or its time is over
         self.sent: dict[Place, str] = {}
         self.consumed: set[Place] = set()
         self.scans = 0
@@ -55,7 +55,8 @@ class Crowd:
         self._join(consumers)
         missed = set(self.sent) - self.consumed
         if missed:
-            self.tally.findings.append(f"the group has missed {len(missed)} of {len(self.sent)}: {sorted(missed)[:3]}")
+            some = sorted(missed)[:3]
+            self.tally.findings.append(f"the group missed {len(missed)} of {len(self.sent)} records: {some}")
 
     def _thread(self, function: Callable[..., None], *arguments: object) -> threading.Thread:
         def run() -> None:
@@ -94,7 +95,7 @@ class Crowd:
     def _consume(self, number: int) -> None:
         while not self.has_all.is_set():
             with self.logs.consumer(TOPIC, group=GROUP, auto_commit_interval_ms=50) as consumer:
-                # One of them comes and goes.
+                # One of the consumers comes and goes.
                 for _ in range(200 if number == 0 else 1_000_000_000):
                     for found in consumer.poll(20).values():
                         self.consumed.update((record.partition, record.offset) for record in found)

@@ -39,9 +39,9 @@ def attack(seed: int, folder: Path) -> Tally:
         tally.counts["forks"] += 1
         if code not in allowed:
             told = (folder / "child.txt").read_text() if code == BROKEN else ""
-            tally.findings.append(f"child that would {name}: {code}, expected one of {allowed} {told}")
+            tally.findings.append(f"a child that tried to {name} ended with {code}, expected one of {allowed} {told}")
         if not isolation.isolated(is_locked, root, seconds=PATIENCE_SECONDS, notes=folder):
-            tally.findings.append(f"after a child that would {name} another process could open the directory")
+            tally.findings.append(f"after a child tried to {name}, another process could open the directory")
             break
         for work in works:
             work.step()

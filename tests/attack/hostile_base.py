@@ -44,7 +44,7 @@ def make_base(root: Path) -> Path:
 
 
 def make_bomb() -> bytes:
-    """A batch of some kilobytes that would decompress to gigabytes."""
+    """A batch of about 100 KB that would decompress to gigabytes."""
     packer, zeros = zstandard.ZstdCompressor(level=1).compressobj(), bytes(1 << 20)
     packed = b"".join(packer.compress(zeros) for _ in range(_BOMB_BYTES >> 20)) + packer.flush()
     header = BatchHeader(attributes=int(Codec.ZSTD), count=1, base_timestamp=TIME_MS, max_timestamp=TIME_MS)

@@ -66,7 +66,7 @@ def replaced(draw: Random, root: Path) -> str:
 
 
 def beginning(path: Path, size: int) -> bytes:
-    """The beginning of a file, which an earlier attack may have made larger than any memory."""
+    """The beginning of a file, which another of these functions may have made larger than any memory."""
     with path.open("rb") as file:
         return file.read(size)
 
@@ -183,7 +183,7 @@ DAMAGES: dict[Callable[[Random, Path], str], int] = {
 
 def damage(draw: Random, root: Path) -> str:
     """Damage one or two things. Folders are copied first and special files made last, so that nothing here waits for
-    one or writes through it."""
+    a special file or writes through it."""
     kinds = draw.choices(list(DAMAGES), list(DAMAGES.values()), k=draw.choice((1, 1, 2)))
     in_order = sorted(dict.fromkeys(kinds), key=lambda kind: (kind is not linked_folder, kind is special))
     return "; ".join(kind(draw, root) for kind in in_order)

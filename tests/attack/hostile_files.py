@@ -1,5 +1,5 @@
-"""Hostile files: each command and `LogDir` answers, or refuses with a sentence; within time and memory, changing
-nothing."""
+"""Hostile files: commands and `LogDir` answer, or refuse with a sentence, within limits on time and memory; reading
+changes nothing."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _run(line: list[str]) -> Iterator[str]:
     if code not in (0, 1) or "octavo: unexpected" in said or "Traceback" in said:
         yield f"octavo {' '.join(line)}: exit code {code}, {said[-1000:]}"
     if line[0] in ("topics", "verify", "cat") and b"\x1b" in shown:
-        yield f"octavo {' '.join(line)} prints a raw escape"
+        yield f"octavo {' '.join(line)} prints a raw escape character"
 
 
 def _open(root: Path) -> Iterator[str]:

@@ -47,7 +47,7 @@ _do_nothing = _called_by_tracing("Py_GetVersion")
 
 @contextmanager
 def at_line(number: int) -> Iterator[None]:
-    """Raise a KeyboardInterrupt at about the library's line with this number within the block."""
+    """Raise a KeyboardInterrupt once the block has run about this many lines of the library."""
     left = number
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -126,7 +126,7 @@ def _interrupted(work: Work, draw: Random) -> bool:
 
 
 def _refuses(work: Work) -> Iterator[str]:
-    """Whether a work does not recover, and why."""
+    """The error of a work that does not recover."""
     for attempt in range(MOST_REFUSALS):
         try:
             work.step()

@@ -20,7 +20,7 @@ _context.set_forkserver_preload(["tests.attack.preload"])
 
 
 class Died(Exception):
-    """A process that ended without an answer, or gave none in time; says where its threads were."""
+    """A process died, hung or raised an error; the message says how, and where its threads were if it hung."""
 
 
 def start(function: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:
@@ -33,7 +33,7 @@ def start(function: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, 
 
 
 def isolated(function: Callable[..., Any], *arguments: Any, seconds: float, notes: Path) -> Any:
-    """What a function returns in its own process; raises Died if it hangs. `notes` is a folder for its last words."""
+    """What a function returns in its own process; raises Died if it fails. `notes` is a folder for its last words."""
     process, receiving = start(_answer, function, arguments, seconds, notes / "hang.txt")
     try:
         outcome, error = receiving.recv()

@@ -59,7 +59,7 @@ class Promises:
     offsets: dict[tuple[str, int], int] = field(default_factory=dict)  # by group and partition
     keys: dict[str, tuple[int, str | None]] = field(default_factory=dict)  # offset, id or None for a tombstone
     dying: set[str] = field(default_factory=set)  # keys for which a tombstone may have been sent since
-    trimmed: int = 0  # the latest possible start of `retained`
+    trimmed: int = 0  # the offset up to which delete_records may have shortened `retained`
     topics: dict[str, TopicState] = field(default_factory=dict)
     wishes: dict[str, list[TopicState]] = field(default_factory=dict)  # what unfinished changes were to lead to
     errors: list[str] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Promises:
 
     @property
     def records(self) -> int:
-        """How many records were acknowledged."""
+        """How many records were acknowledged, without those of the topic `compacted`."""
         sent = sum(map(len, self.places.values())) + sum(len(ids) for ids, _ in self.tables)
         return sent + sum(count for state, count in self.transactions.values() if state == "commit")
 

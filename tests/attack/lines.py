@@ -25,7 +25,7 @@ class Lines:
         return [json.loads(line) for line in self._data.split(b"\n")[:-1]]
 
     def wait_for(self, count: int) -> None:
-        """Wait until this many lines came after the directory was opened; with 0, until it is being opened."""
+        """Wait until this many lines have come after the directory was opened; with 0, until it is being opened."""
         while not self._data or (count and (b'"opened"' not in self._data or self._data.count(b"\n") < count + 2)):
             if not self._take(PATIENCE_SECONDS):
                 raise Died(f"the worker ended or hangs: {self._data[-3000:].decode()}")

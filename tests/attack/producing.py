@@ -1,4 +1,4 @@
-"""What all works that send records share: a producer opened when needed, and what they report about it."""
+"""What all works that send records share: a producer opened when needed, and the report of where its records are."""
 
 from __future__ import annotations
 

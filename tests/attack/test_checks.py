@@ -85,7 +85,9 @@ def fail() -> None:
 @pytest.mark.parametrize(
     ("misdeed", "sentence"), [(hang, "it hangs"), (die, "exit code -11"), (fail, "not what was expected")]
 )
-def test_a_process_that_does_not_answer(tmp_path: Path, misdeed: Callable[[], None], sentence: str) -> None:
+def test_a_process_that_hangs_dies_or_fails_is_named(
+    tmp_path: Path, misdeed: Callable[[], None], sentence: str
+) -> None:
     with pytest.raises(Died, match=sentence):
         isolated(misdeed, seconds=0.5, notes=tmp_path)
 
@@ -106,12 +108,12 @@ def counts() -> tuple[int, int, int]:
     return count(at_line(1)), count(at_line(3000)), count(after(0.01))
 
 
-def test_interrupts_come(tmp_path: Path) -> None:
+def test_interrupts_come_when_they_should(tmp_path: Path) -> None:
     early, late, timed = isolated(counts, seconds=20, notes=tmp_path)
     assert early < 3 and late > 500 and timed > 0
 
 
-def test_a_disk_without_room(tmp_path: Path) -> None:
+def test_a_small_disk_refuses_half_of_a_write_until_there_is_room(tmp_path: Path) -> None:
     disk = SmallDisk(full_at=2)
     file = disk.open(tmp_path / "file", create=True)
     with pytest.raises(OSError) as refused:
@@ -122,7 +124,7 @@ def test_a_disk_without_room(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b"12345678"
 
 
-def test_the_scoreboard() -> None:
+def test_the_scoreboard_counts_attacks_and_findings() -> None:
     tally = Tally(findings=["plain: 1 of 2 promised records are lost"])
     tally.counts["kills"] = 1000
     told = scoreboard(tally, {"power losses of ext4": "only root can mount images"}, 7, 60.0)
