@@ -9,7 +9,7 @@ from octavo.system import shown
 from tests.client.stores import Store
 
 
-def test_a_log_dir_and_its_clients(store: Store) -> None:
+def test_a_log_dir_and_its_clients_show_what_they_hold(store: Store) -> None:
     store.logs.create_topic("orders", 3)
     store.logs.create_topic("payments", 1)
     assert repr(store.logs) == f"<LogDir {store.folder}: 2 topics, 4 partitions, 0 bytes>"
@@ -32,12 +32,12 @@ def test_a_log_dir_and_its_clients(store: Store) -> None:
     assert "closed" in store.logs._repr_html_()
 
 
-def test_a_log_dir_that_could_not_be_opened() -> None:
+def test_a_log_dir_that_could_not_be_opened_is_shown_as_closed() -> None:
     """Debuggers and test reports show objects whose constructor failed."""
     assert repr(octavo.LogDir.__new__(octavo.LogDir)) == "<LogDir : closed>"
 
 
-def test_a_scan(store: Store) -> None:
+def test_a_scan_shows_what_it_covers(store: Store) -> None:
     store.logs.create_topic("orders", 2)
     with store.logs.producer() as producer:
         producer.send("orders", b"v" * 20_000, partition=0)
@@ -58,7 +58,7 @@ def test_a_scan(store: Store) -> None:
         (5 << 30, "5.0 GiB"),
     ],
 )
-def test_sizes(number: int, text: str) -> None:
+def test_sizes_are_shown_in_binary_units(number: int, text: str) -> None:
     assert shown.size(number) == text
 
 

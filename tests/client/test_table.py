@@ -1,4 +1,4 @@
-"""Arrow data into topics: the same records, in the same partitions and batches, as sent one by one."""
+"""Arrow data sent to a topic becomes the same records, in the same partitions and batches, as rows sent one by one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import octavo
 from octavo.errors import EncodingError, InvalidBatchError, UnknownTopicOrPartitionError
 from octavo.format.batches.walker import walk
+from octavo.format.compression import Codec
 from octavo.kernels.layout import CODEC_MASK
 from tests.client.stores import Store
 from tests.storage.worlds import NOW_MS
@@ -23,13 +24,14 @@ SCHEMA = pa.schema(
 )
 CONTENT = st.none() | st.binary(max_size=30)
 HEADER = st.fixed_dictionaries({"key": st.text("ab", max_size=2), "value": CONTENT})
+# Within a wider range of timestamps, the two topics would roll their segments at different batches.
 ROWS = st.lists(
     st.fixed_dictionaries(
         {
             "key": CONTENT,
             "value": CONTENT,
             "headers": st.lists(HEADER, max_size=2),
-            "timestamp": st.integers(NOW_MS - 10**6, NOW_MS),  # more would roll segments, not alike for both
+            "timestamp": st.integers(NOW_MS - 10**6, NOW_MS),
         }
     ),
     max_size=40,
@@ -86,7 +88,7 @@ def test_a_partition_column_decides(store: Store) -> None:
     table = pa.table({"partition": pa.array([2, 0, None, 2], pa.int32()), "key": ["a", "b", "a", "c"]})
     with store.logs.producer() as producer:
         producer.send_table("t", table)
-        with pytest.raises(UnknownTopicOrPartitionError, match="there is no partition t-3, expected 0 to 2"):
+        with pytest.raises(UnknownTopicOrPartitionError, match="there is no partition 3 of topic 't'; it has 0 to 2"):
             producer.send_table("t", pa.table({"partition": [3], "value": [b"v"]}))
     assert [(record.partition, record.key) for record in store.records("t")] == [
         (0, b"b"), (1, b"a"), (2, b"a"), (2, b"c")
@@ -112,7 +114,7 @@ def test_timestamps_that_are_missing_are_now(store: Store) -> None:
     assert [record.timestamp for record in store.records("t")] == [NOW_MS, NOW_MS, 7]
 
 
-def test_it_comes_after_what_was_sent(store: Store) -> None:
+def test_a_table_comes_after_what_was_sent(store: Store) -> None:
     store.logs.create_topic("t", 1)
     with store.logs.producer() as producer:
         producer.send("t", b"1")
@@ -123,13 +125,13 @@ def test_it_comes_after_what_was_sent(store: Store) -> None:
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_codecs(store: Store, codec: str) -> None:
+def test_batches_have_the_producers_codec(store: Store, codec: str) -> None:
     store.logs.create_topic("t", 1)
     values = [b'{"number": %d, "text": "all of them are alike"}' % number for number in range(2000)]
     with store.logs.producer(compression_type=codec) as producer:
         producer.send_table("t", pa.table({"value": pa.array(values, pa.binary())}))
     assert [record.value for record in store.records("t")] == values
-    assert (walk(store.batches("t")).table["attributes"] & CODEC_MASK).all()
+    assert (walk(store.batches("t")).table["attributes"] & CODEC_MASK == Codec[codec.upper()]).all()
 
 
 def test_small_segments_take_what_fits(tmp_path: Path) -> None:
@@ -153,7 +155,7 @@ def test_small_segments_take_what_fits(tmp_path: Path) -> None:
         (pa.table({"value": ["v"]}), InvalidBatchError, "key"),
     ],
 )
-def test_what_is_refused(store: Store, data: object, error: type[Exception], words: str) -> None:
+def test_what_cannot_be_sent_is_refused(store: Store, data: object, error: type[Exception], words: str) -> None:
     store.logs.create_topic("t", 1, {"cleanup.policy": "compact"})
     with store.logs.producer() as producer:
         with pytest.raises(error, match=re.escape(words)):

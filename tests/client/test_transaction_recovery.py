@@ -1,4 +1,4 @@
-"""Decided transactions are completed before anything else of their id; trouble with one id does not stop others."""
+"""Decided transactions are completed before their id is used again; trouble with one id does not stop others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STATES = "__transaction_state-*/*.log"
 
 
 class Disk:
-    """Markers of one partition cannot be written while it is bad."""
+    """While it is bad, no markers can be written to one of the partitions."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, error: Callable[[], BaseException]) -> None:
         self.is_bad = True
@@ -117,7 +117,7 @@ def test_partitions_that_have_their_marker_get_no_other(store: Store, bad_disk: 
     assert store.logs.log("t", 0).log_end_offset == end
 
 
-def test_a_reopen_completes_it(store: Store, bad_disk: Disk) -> None:
+def test_after_a_reopen_the_next_client_completes_it(store: Store, bad_disk: Disk) -> None:
     failed_commit(store)
     logs = store.reopen()
     for make in (logs.producer, logs.consumer):
@@ -129,7 +129,9 @@ def test_a_reopen_completes_it(store: Store, bad_disk: Disk) -> None:
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["the same producer", "a new producer"])
-def test_an_interrupt_between_two_markers(store: Store, monkeypatch: pytest.MonkeyPatch, same: bool) -> None:
+def test_a_transaction_interrupted_between_two_markers_is_completed(
+    store: Store, monkeypatch: pytest.MonkeyPatch, same: bool
+) -> None:
     store.logs.create_topic("t", 2)
     disk = Disk(monkeypatch, KeyboardInterrupt)
     producer = store.logs.producer(transactional_id="x")
@@ -250,7 +252,7 @@ def lived(tmp_path: Path) -> Path:
 def test_after_a_power_loss_that_took_the_end_of_the_state(
     lived: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whatever end of `__transaction_state` is left: all clients work, even those with the id, and nothing hangs."""
+    """However much of `__transaction_state` is left, all clients work, even those with the id, and nothing hangs."""
     state = next(path for path in lived.glob(STATES) if path.stat().st_size)
     table = walk(state.read_bytes()).table
     ends = (table["position"] + table["size"]).tolist()
@@ -274,7 +276,7 @@ def test_after_a_power_loss_that_took_the_end_of_the_state(
 
 
 def test_a_power_loss_never_commits_what_was_aborted(tmp_path: Path) -> None:
-    """Whatever end of the partition and of `__transaction_state` is left."""
+    """However much of the partition and of `__transaction_state` is left."""
     store = Store(tmp_path / "lived")
     store.logs.create_topic("t", 1)
     producer = store.logs.producer(transactional_id="x")
@@ -299,7 +301,7 @@ def test_a_power_loss_never_commits_what_was_aborted(tmp_path: Path) -> None:
 
 
 def test_what_hangs_after_a_power_loss_is_aborted_in_time(lived: Path) -> None:
-    """Even if the id is never used again: its timeout counts."""
+    """It is aborted after its id's timeout, even if the id is never used again."""
     state = next(path for path in lived.glob(STATES) if path.stat().st_size)
     os.truncate(state, int(walk(state.read_bytes()).table[1]["position"]))
     world = World()
@@ -312,7 +314,7 @@ def test_what_hangs_after_a_power_loss_is_aborted_in_time(lived: Path) -> None:
 
 
 def test_a_producer_that_another_session_fenced_gets_the_error(store: Store, bad_disk: Disk) -> None:
-    """Completing a decided transaction changes the epoch without fencing its producer; only another session does."""
+    """Completing a decided transaction changes the epoch but does not fence its producer; another session does."""
     producer = failed_commit(store)
     bad_disk.is_bad = False
     store.logs.producer(transactional_id="x")

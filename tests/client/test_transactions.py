@@ -1,4 +1,4 @@
-"""Transactions: real markers, fencing, offsets committed with them, what a crash or a timeout leaves."""
+"""Transactions: their markers, fencing, the offsets committed in them, and what a crash or a timeout leaves."""
 
 from __future__ import annotations
 
@@ -173,19 +173,19 @@ def test_a_transaction_that_takes_too_long_is_aborted(store: Store) -> None:
 def test_what_was_decided_before_a_crash_is_done_after_it(
     store: Store, status: TransactionStatus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A crash after step 1: the decision is in the log, but the markers are not."""
+    """A crash after step 1 of `TransactionCoordinator`: the decision is in the log, but the markers are not."""
     store.logs.create_topic("t", 1)
     producer = store.logs.producer(transactional_id="x")
     producer.begin_transaction()
     producer.send("t", b"v").result()
     append = TransactionLog.append
 
-    def crash_behind_the_decision(log: TransactionLog, metadata: TransactionMetadata) -> None:
+    def crash_after_the_decision(log: TransactionLog, metadata: TransactionMetadata) -> None:
         append(log, metadata)
         if metadata.is_prepared:
             raise KafkaStorageError("the process dies here")
 
-    monkeypatch.setattr(TransactionLog, "append", crash_behind_the_decision)
+    monkeypatch.setattr(TransactionLog, "append", crash_after_the_decision)
     commits = status is TransactionStatus.PREPARE_COMMIT
     with pytest.raises(KafkaStorageError):
         producer.commit_transaction() if commits else producer.abort_transaction()
@@ -229,7 +229,7 @@ def test_epochs_that_come_to_their_end_give_way_to_another_id(store: Store) -> N
     assert committed(store) == [b"v", b"v"]
 
 
-def test_what_is_refused(store: Store) -> None:
+def test_wrong_calls_and_too_long_timeouts_are_refused(store: Store) -> None:
     store.logs.create_topic("t", 1)
     plain = store.logs.producer()
     with pytest.raises(IllegalStateError, match=re.escape("create it with a transactional.id")):
@@ -257,7 +257,7 @@ def test_a_transaction_is_not_completed_without_all_its_partitions(store: Store)
     store.logs.close()
     world = World(NOW_MS + 10_000)
     with octavo.LogDir(store.folder, environment=world.environment, only=["__transaction_state"]) as logs:
-        logs.producer()  # what is overdue cannot be aborted: that is logged, and left to an owner of all partitions
+        logs.producer()  # the overdue abort fails: that is logged, and left to an owner of all partitions
         assert store.transaction_states()[-1] == "PrepareAbort"
     with octavo.LogDir(store.folder, environment=World(NOW_MS + 20_000).environment) as logs:
         logs.producer()

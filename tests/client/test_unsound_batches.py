@@ -1,4 +1,4 @@
-"""A batch that a consumer cannot read raises an error that names it, by the same rule as everywhere."""
+"""A batch that a consumer cannot read raises an error that names it. Offsets that go back cause no endless loop."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def test_a_batch_that_claims_to_lie_beyond_the_log_is_damaged(tmp_path: Path) ->
 
 
 def test_record_offsets_that_go_back_do_not_loop_forever(tmp_path: Path) -> None:
-    """One of the bytes that become 0 is the offset delta of the second record, which then claims to be the first."""
+    """In each topic, another byte of 2 becomes 0. One is the offset delta of the second record, which then claims to be
+    the first."""
     two = batch(0, 2)
     for position in range(BATCH_OVERHEAD, len(two)):
         if two[position] == 2:  # the varint of 1
@@ -75,8 +76,8 @@ def test_record_offsets_that_go_back_do_not_loop_forever(tmp_path: Path) -> None
 
 def test_a_batch_that_cannot_be_unpacked_is_named_with_its_place(tmp_path: Path) -> None:
     whole = build_batch([Record(1, 0, b"k", b"v" * 1000)], codec=Codec.ZSTD)
-    torn = crafted(whole[:BATCH_OVERHEAD] + bytes(len(whole) - BATCH_OVERHEAD))
-    path = write_segment(tmp_path / "orders-0", 0, batch(0), torn, batch(2))
+    zeroed = crafted(whole[:BATCH_OVERHEAD] + bytes(len(whole) - BATCH_OVERHEAD))
+    path = write_segment(tmp_path / "orders-0", 0, batch(0), zeroed, batch(2))
     with octavo.LogDir(tmp_path, background=False) as logs, pytest.raises(CorruptionError) as raised:
         list(logs.consumer("orders"))
-    assert raised.value.path == str(path)
+    assert (raised.value.path, raised.value.position) == (str(path), len(batch(0)) + BATCH_OVERHEAD)
