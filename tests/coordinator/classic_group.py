@@ -29,7 +29,7 @@ class PlayedGroup:
         self.now_ms = 0
         self.answers: dict[Hashable, Any] = {}
         self.timers: dict[Hashable, int] = {}
-        self.written: list[Row | None] = []  # the values of the records, the last one last
+        self.written: list[Row | None] = []  # the values of the records, in the order of the writes
 
     @property
     def state(self) -> str:
@@ -103,7 +103,7 @@ class PlayedGroup:
         return [self.answers[token]["memberId"] for token in tokens]
 
     def stable(self, *tokens: str, **fields: Any) -> list[str]:
-        """Make members join a new group and sync; each gets its own id as assignment."""
+        """Make members join a new group and sync; each gets its own id as its assignment."""
         for token in tokens:
             self.join(token, **fields)
         self.advance(self.config.group_initial_rebalance_delay_ms * 2)

@@ -21,7 +21,9 @@ def uniform(members: list[str], counts: dict[str, int], current: GroupAssignment
 
 
 @given(MEMBERS, MEMBERS, COUNTS, COUNTS)
-def test_equal_subscriptions(before: list[str], members: list[str], old: dict[str, int], new: dict[str, int]) -> None:
+def test_equal_subscriptions_share_evenly_and_keep_what_they_can(
+    before: list[str], members: list[str], old: dict[str, int], new: dict[str, int]
+) -> None:
     current = uniform(before, old, {})
     assigned = uniform(members, new, current)
     partitions = sorted(TopicPartition(topic, number) for topic, count in new.items() for number in range(count))
@@ -38,7 +40,9 @@ def test_equal_subscriptions(before: list[str], members: list[str], old: dict[st
     COUNTS,
     st.sampled_from(sorted(ASSIGNORS)),
 )
-def test_any_subscriptions(members: dict[str, frozenset[str]], counts: dict[str, int], name: str) -> None:
+def test_any_subscriptions_get_each_wanted_partition_once(
+    members: dict[str, frozenset[str]], counts: dict[str, int], name: str
+) -> None:
     wanted = frozenset[str]().union(*members.values())
     partitions = {topic: range(count) for topic, count in counts.items()}
     assigned = ASSIGNORS[name](members, partitions, {})

@@ -21,7 +21,7 @@ OTHER = {"range": subscription("u")}
         ({"member": "nobody"}, 25),
     ],
 )
-def test_what_is_refused_without_a_group(fields: dict[str, Any], code: int) -> None:
+def test_a_refused_join_creates_no_group(fields: dict[str, Any], code: int) -> None:
     group = PlayedGroup()
     assert group.join("a", **fields)["errorCode"] == code
     assert group.group is None and group.written == []
@@ -48,7 +48,7 @@ def test_from_version_4_on_a_member_has_to_come_back_with_its_id(version: int) -
     assert set(group.known.members) == {answer["memberId"]} and not group.known.pending
 
 
-def test_version_0_has_one_timeout_for_both() -> None:
+def test_in_version_0_the_session_timeout_is_also_the_rebalance_timeout() -> None:
     group = PlayedGroup()
     group.join("a", version=0, rebalanceTimeoutMs=-1)
     [member] = group.known.members.values()
@@ -68,7 +68,7 @@ def test_a_join_is_repeated_while_the_leader_assigns() -> None:
     assert group.answers["sync b"] == {"errorCode": 27}
 
 
-def test_joins_of_a_stable_group() -> None:
+def test_a_stable_group_rebalances_if_a_join_changes_something_or_is_the_leaders() -> None:
     group = PlayedGroup()
     a, b = group.stable("a", "b")
     assert group.join("b again", b) == group.answers["b"] and group.state == "Stable"
@@ -90,7 +90,7 @@ def test_a_full_group_accepts_nobody_else() -> None:
     assert a not in group.known.members
 
 
-def test_who_may_sync_and_heartbeat() -> None:
+def test_only_members_of_the_generation_may_sync_and_heartbeat() -> None:
     group = PlayedGroup()
     [a] = group.stable("a")
     assert group.heartbeat(a) == 0

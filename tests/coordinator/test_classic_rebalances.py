@@ -39,7 +39,7 @@ def test_the_first_wait_is_not_extended_beyond_the_rebalance_timeout() -> None:
         group.join(f"{number}", rebalanceTimeoutMs=7_000)
         group.advance(1_700)
     group.advance(199)
-    assert group.answers == {}  # after 3 s, 3 s more, and 1 s
+    assert group.answers == {}  # the wait of 3 s was extended by 3 s, and then by 1 s
     group.advance(1)
     assert len(group.answers) == 4
 

@@ -1,4 +1,4 @@
-"""Committed offsets after a crash, a failed write, a transaction, and some time."""
+"""Committed offsets after a restart, a failed write, a transaction, a deletion, and some time."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_a_commit_that_was_interrupted_after_it_was_written_counts(
     assert store.committed("g") == {T0: 6}
 
 
-def test_metadata_that_is_too_long(store: Coordinated) -> None:
+def test_metadata_that_is_too_long_is_refused(store: Coordinated) -> None:
     long = OffsetAndMetadata(1, "x" * 4097)
     assert store.offsets.commit("g", {T0: long, T1: OffsetAndMetadata(2, "x" * 4096)}, {}) == {T0}
     assert store.committed("g") == {T1: 2}
@@ -234,7 +234,7 @@ def test_the_offsets_of_a_deleted_topic_are_deleted(store: Coordinated) -> None:
     assert store.committed("g") == {TopicPartition("u", 0): 6}
 
 
-def test_the_offsets_of_a_topic_that_is_deleted_beside_one_that_stays(
+def test_the_offsets_of_a_topic_whose_deletion_failed_are_kept(
     store: Coordinated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rename = PartitionLog.rename_for_deletion

@@ -139,7 +139,7 @@ OUTCOMES = [
 
 
 @pytest.mark.parametrize(("expression", "outcome"), OUTCOMES)
-def test_patterns(expression: str, outcome: str) -> None:
+def test_a_pattern_matches_as_in_re2j(expression: str, outcome: str) -> None:
     if outcome == INVALID:
         for names in (NAMES, []):
             with pytest.raises(BadPatternError):
@@ -150,7 +150,7 @@ def test_patterns(expression: str, outcome: str) -> None:
         ]
 
 
-def test_patterns_that_take_other_engines_forever() -> None:
+def test_patterns_that_take_other_engines_forever_are_matched() -> None:
     name = "a" * 248 + "b"
     for expression in ("(a*)*c", "(a|a)*c", "(a?){100}a{100}c", "(?:a+)+$"):
         assert not matching([name], expression)

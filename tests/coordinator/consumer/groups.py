@@ -1,4 +1,5 @@
-"""A group under test: sends heartbeats at a time that only the test moves, and reads its records back after each."""
+"""A consumer group under test: only the test moves its time. After each event, its records are read back and must give
+the same group, unless it has local members."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def test_a_second_member_gets_what_the_first_gives_up() -> None:
     assert kinds(group) == [(5, True), (3, True), (7, True), (6, True), (8, True)]
     assert group.described()["groupState"] == "Stable"
     answer = group.join("m2", "t")
-    assert (answer["memberEpoch"], partitions_of(answer)) == (2, {})  # the last assignment is too young
+    assert (answer["memberEpoch"], partitions_of(answer)) == (2, {})  # it is too soon for another assignment
     assert group.described()["groupState"] == "Assigning"
     group.pass_time(1000)
     answer = group.beat("m1", 2, {"t": [0, 1]})
@@ -57,14 +57,14 @@ def test_a_lost_answer_is_repeated() -> None:
     assert partitions_of(whole) == {"t": [0]}
 
 
-def test_a_member_leaves() -> None:
+def test_a_member_that_leaves_is_forgotten() -> None:
     group = GroupUnderTest(t=2)
     group.join("m1", "t")
     assert group.send("m1", -1) == {"memberId": "m1", "memberEpoch": -1}
     assert kinds(group) == [(8, False), (7, False), (5, False), (3, True)]
     assert group.described()["groupState"] == "Empty" and not group.timers
     assert group.send("m1", -1)["errorCode"] == 25
-    assert group.join("m3", "t")["memberEpoch"] == 2  # that of the last assignment, which is too young
+    assert group.join("m3", "t")["memberEpoch"] == 2  # that of the last assignment: it is too soon for another
 
 
 def test_a_silent_member_is_removed() -> None:
@@ -115,7 +115,7 @@ def test_a_static_member_that_stays_away_is_removed() -> None:
     assert group.group is not None and not group.group.members
 
 
-def test_topics_change() -> None:
+def test_changed_topics_are_assigned_again() -> None:
     group = GroupUnderTest(t=1)
     group.join("m1", "t", "u")
     group.pass_time(1000)
@@ -160,7 +160,7 @@ def test_assignors_are_chosen_by_vote() -> None:
     assert group.described()["assignorName"] == "uniform"
 
 
-def test_expressions() -> None:
+def test_topics_that_match_an_expression_are_assigned() -> None:
     group = GroupUnderTest(a1=1, a2=1, b=1)
     answer = group.join("m1", subscribedTopicNames=None, subscribedTopicRegex="a.*")
     assert (answer["memberEpoch"], partitions_of(answer)) == (1, {})
@@ -171,13 +171,13 @@ def test_expressions() -> None:
     group.topics = topics(a1=1, a2=1, a3=1, b=1)
     group.pass_time(10_000)
     group.beat("m1", 2)
-    assert not group.written  # resolved no more than every ten seconds
+    assert not group.written  # expressions are resolved at most every ten seconds
     group.pass_time(1)
     group.beat("m1", 2)
     assert kinds(group) == [(16, True), (3, True)]
     assert partitions_of(group.beat("m1", 2)) == {"a1": [0], "a2": [0], "a3": [0]}
     answer = group.join("m2", subscribedTopicNames=None, subscribedTopicRegex="a.*")
-    assert group.group is not None and group.group.epoch == 4  # known already
+    assert group.group is not None and group.group.epoch == 4  # the expression is resolved already
     group.pass_time(1000)
     owned: dict[str, list[int]] = {"a1": [0], "a2": [0], "a3": [0]}
     answer = group.beat("m1", 3, owned, subscribedTopicRegex="", subscribedTopicNames=["b"])

@@ -55,7 +55,9 @@ JOIN: dict[str, Any] = {"rebalanceTimeoutMs": 1000, "subscribedTopicNames": ["t"
         ("m", -1, {}, 69, "Group g not found."),
     ],
 )  # fmt: skip
-def test_requests_without_a_group(member_id: str, epoch: int, fields: dict[str, Any], code: int, problem: str) -> None:
+def test_wrong_requests_without_a_group_are_refused(
+    member_id: str, epoch: int, fields: dict[str, Any], code: int, problem: str
+) -> None:
     group = GroupUnderTest(t=1)
     assert group.send(member_id, epoch, **fields) == {"errorCode": code, "errorMessage": problem}
     assert group.group is None
@@ -80,7 +82,9 @@ def test_requests_without_a_group(member_id: str, epoch: int, fields: dict[str, 
         ("m", 2, {"instanceId": "j"}, 25, "Instance id j is unknown."),
     ],
 )  # fmt: skip
-def test_requests_to_a_group(member_id: str, epoch: int, fields: dict[str, Any], code: int, problem: str) -> None:
+def test_wrong_requests_to_a_group_are_refused(
+    member_id: str, epoch: int, fields: dict[str, Any], code: int, problem: str
+) -> None:
     group = GroupUnderTest(config=BrokerConfig(group_consumer_max_size=1), t=1)
     group.join("m", "t", instanceId="i")
     before = group.group
@@ -88,7 +92,7 @@ def test_requests_to_a_group(member_id: str, epoch: int, fields: dict[str, Any],
     assert group.group == before and not group.written
 
 
-def test_an_unknown_member() -> None:
+def test_an_unknown_member_is_refused() -> None:
     group = GroupUnderTest(t=1)
     group.join("m", "t")
     problem = "Member x is not a member of group g."
@@ -107,7 +111,7 @@ def refused(group: ConsumerGroup, member_id: str, epoch: int, version: int = 9) 
     return int(caught.value.code), caught.value.problem
 
 
-def test_commits() -> None:
+def test_commits_and_fetches_of_other_epochs_are_refused() -> None:
     under_test = GroupUnderTest(config=BrokerConfig(group_consumer_assignment_interval_ms=0), t=2)
     commit_check(ConsumerGroup(group_id="g"), "", None, -1, version=9)
     under_test.join("m1", "t")

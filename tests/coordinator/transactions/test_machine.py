@@ -97,13 +97,13 @@ def test_end_v2(status: TransactionStatus, commit: bool) -> None:
 
 @pytest.mark.parametrize("status", [EMPTY, COMPLETE_COMMIT, COMPLETE_ABORT])
 def test_the_end_of_no_transaction_starts_and_ends_now(status: TransactionStatus) -> None:
-    """Kafka cannot load an end without a start."""
+    """Kafka cannot load a decision without a start time."""
     ended = machine.end_v2(state(status, start_ms=-1), ME, commit=False, supplies=MOMENT)
     assert isinstance(ended, TransactionMetadata)
     assert (ended.start_ms, ended.last_update_ms, ended.partitions) == (NOW, NOW, frozenset())
 
 
-def test_the_last_epoch_in_v2() -> None:
+def test_after_the_last_epoch_a_new_producer_id_follows_in_v2() -> None:
     known = state(ONGOING, epoch=32766)
     ended = machine.end_v2(known, Identity(PID, 32766), commit=True, supplies=MOMENT)
     assert isinstance(ended, TransactionMetadata)
@@ -136,7 +136,7 @@ def test_init(status: TransactionStatus) -> None:
     assert init(spent, epoch=0) is FENCED
 
 
-def test_init_of_a_new_id() -> None:
+def test_a_new_id_begins_with_epoch_0() -> None:
     known = TransactionMetadata("x", PID, -1, 5000)
     for expected in (None, OTHER):
         begun = machine.initialize(known, 5000, expected, MOMENT)
@@ -174,7 +174,7 @@ def test_add_partitions(status: TransactionStatus) -> None:
     assert (added.start_ms, added.last_update_ms) == (500 if status is ONGOING else NOW, NOW)
 
 
-def test_when_a_transaction_is_late() -> None:
+def test_a_transaction_is_late_after_its_timeout() -> None:
     assert not state(ONGOING).is_late(60_500)
     assert state(ONGOING).is_late(60_501)
     assert not state(COMPLETE_COMMIT).is_late(1 << 60)
