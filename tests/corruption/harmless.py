@@ -189,8 +189,8 @@ def _time_index(flip: Flip) -> str | None:
 
 
 def _txn_index(flip: Flip) -> str | None:
-    """There may be no evidence for what an entry says about missing offsets, or transactions begun before the
-    segment."""
+    """There may be no evidence for what an entry says about missing offsets, or about transactions that began
+    before the segment."""
     slot = flip.position // txn_index.ENTRY.size
     entries = txn_index.decode(flip.path.read_bytes()).aborted
     txn = entries[slot]

@@ -12,7 +12,7 @@ ENTRIES = {".index": offset_index.ENTRY.size, ".timeindex": time_index.ENTRY.siz
 
 
 def is_near(found: Finding, undamaged: Path, position: int) -> bool:
-    """At the batch or entry with the position, or at the next one, where the order breaks.
+    """Whether it is at the batch or entry that holds the position, or at the next one, where the order breaks.
 
     Anywhere in the file will do for a text file, and for a producer snapshot, which has one CRC.
     """

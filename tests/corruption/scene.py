@@ -1,5 +1,5 @@
-"""A golden directory that tests damage: one byte is changed, everything it may affect is verified, and it is
-restored."""
+"""A golden directory for tests of damage: one byte is changed, everything that it may affect is verified, and the byte
+is restored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from octavo.jobs.verify.plan import plan
 from octavo.system.runner import InlineRunner
 from tests.golden.archives import GOLDEN, entry
 
-# How many of the zeros at a file's end may be flipped; of an index's 10 MB, the first are as good as the rest.
+# How many of the zeros at a file's end may be flipped; in an index's 10 MB, the first are as good as the rest.
 _ZEROS = 64
 
 
@@ -81,7 +81,8 @@ class Scene:
             return [found for found in self._verify(folder) if found not in self.quiet[folder]]
 
     def _verify(self, folder: Path) -> list[Finding]:
-        """Verify the root and the partitions of one topic, since no other findings depend on their files."""
+        """Verify everything, or for a partition's folder, the root and all partitions of its topic: no other findings
+        depend on their files."""
         if folder == self.root:
             return list(Verification(plan([self.root]), InlineRunner()).findings())
         topic = PartitionFolder.parse(folder.name).topic

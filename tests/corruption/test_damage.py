@@ -1,6 +1,6 @@
-"""Larger damage: files cut, zeroed, overwritten, doubled, emptied or lost. Every command reads what is whole.
+"""Larger damage: files are cut, zeroed, overwritten or lost, or pieces of them are missing or doubled.
 
-`make soak` does more of it (OCTAVO_FLIPS).
+Commands report it and exit with 1 if it concerns them; none fails unexpectedly. `make soak` tries more (OCTAVO_FLIPS).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ DAMAGES: list[Damage] = [cut, zeroed, overwritten, missing_piece, doubled_piece]
 
 
 @pytest.mark.parametrize("archive", ARCHIVES)
-def test_no_damage_ends_a_command(archive: str, tmp_path: Path) -> None:
+def test_no_damage_makes_a_command_fail_unexpectedly(archive: str, tmp_path: Path) -> None:
     scene = Scene.of(archive, tmp_path / archive)
     draw = random.Random(f"{archive}{CASES}")
     folders = sorted({path.parent for path in scene.files if path.suffix == ".log" and path.parent.name[-1].isdigit()})
@@ -90,7 +90,7 @@ def test_no_damage_ends_a_command(archive: str, tmp_path: Path) -> None:
 
 
 def ended(*words: str) -> Run:
-    """A command that says what it found, and did not fail by surprise."""
+    """Run a command, which may report damage but must not fail with an unexpected error."""
     run = octavo(*words)
     assert "unexpected " not in run.stderr, f"{words}: {run.stderr}"
     return run

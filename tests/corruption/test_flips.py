@@ -1,6 +1,6 @@
 """Any flipped byte of a log directory is found, named and located, or there is a reason why nobody can tell.
 
-`make soak` runs ten thousand of them (OCTAVO_FLIPS=10000).
+`make soak` flips ten thousand bytes (OCTAVO_FLIPS=10000).
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def append(logs: LogManager, partition: int) -> None:
 
 
 def check_offline(machine: Machine, logs: LogManager) -> None:
-    """The first directory is unusable, the second one is not, and only that one is closed cleanly."""
+    """The first directory is unusable, the second one is not, and only the second one is closed cleanly."""
     assert set(logs.offline) == {ONE}
     assert "Input/output error" in logs.offline[ONE]
     for use in (lambda: append(logs, 0), lambda: logs.log("t", 0).read(0, 1), lambda: logs.log("t", 0).flush()):
@@ -127,7 +127,7 @@ def test_a_failing_disk_takes_only_its_own_directory_offline(
     check_offline(machine, logs)
 
 
-def test_a_disk_that_is_dead_at_the_open(machine: Machine) -> None:
+def test_a_disk_that_is_dead_at_the_open_leaves_the_other_in_use(machine: Machine) -> None:
     machine.dies()
     logs = machine.opened()
     assert set(logs.topics) == {"t"}
@@ -137,7 +137,7 @@ def test_a_disk_that_is_dead_at_the_open(machine: Machine) -> None:
     assert machine.files.exists(TWO / MARK)
 
 
-def test_a_folder_that_cannot_be_read_at_the_open(machine: Machine) -> None:
+def test_a_folder_that_cannot_be_read_at_the_open_takes_its_directory_offline(machine: Machine) -> None:
     machine.dies(ONE / "t-0")
     logs = machine.opened()
     assert set(logs.offline) == {ONE}
@@ -147,7 +147,7 @@ def test_a_folder_that_cannot_be_read_at_the_open(machine: Machine) -> None:
     assert not machine.files.exists(ONE / MARK)
 
 
-def test_a_disk_that_dies_at_the_close_is_reported_when_the_others_are_closed(machine: Machine) -> None:
+def test_a_disk_that_dies_at_the_close_is_reported_once_the_others_are_closed(machine: Machine) -> None:
     logs = machine.opened()
     append(logs, 0)
     append(logs, 1)

@@ -62,7 +62,7 @@ def test_appends_are_left_to_the_page_cache(machine: Machine) -> None:
     assert machine.left_after_power_loss() == 0
 
 
-def test_flush_messages(machine: Machine) -> None:
+def test_flush_messages_syncs_every_so_many_records(machine: Machine) -> None:
     machine.create(flush_messages=3)
     for appended, kept in ((1, 0), (2, 0), (3, 3), (4, 3), (5, 3), (6, 6)):
         machine.append(1)
@@ -77,7 +77,7 @@ def test_flush_messages_of_one_syncs_each_append(machine: Machine) -> None:
         assert machine.left_after_power_loss() == appended
 
 
-def test_flush_messages_changes_live(machine: Machine) -> None:
+def test_a_change_of_flush_messages_takes_effect_at_once(machine: Machine) -> None:
     machine.create()
     machine.append(2)
     machine.logs.alter_configs("t", {"flush.messages": 1})
@@ -85,7 +85,7 @@ def test_flush_messages_changes_live(machine: Machine) -> None:
     assert machine.left_after_power_loss() == 3
 
 
-def test_flush_ms(machine: Machine) -> None:
+def test_flush_ms_syncs_once_that_time_has_passed(machine: Machine) -> None:
     machine.create(flush_ms=35_000)
     machine.append(2)
     machine.scheduler.advance(34_000)  # the first check comes after the initial delay of 30 s
@@ -100,7 +100,7 @@ def test_flush_ms(machine: Machine) -> None:
     assert machine.left_after_power_loss() == 4
 
 
-def test_flush(machine: Machine) -> None:
+def test_a_flush_syncs_what_was_appended_before_it(machine: Machine) -> None:
     machine.create()
     machine.append(3)
     machine.logs.flush()

@@ -1,6 +1,6 @@
 """kill -9 of a process with eight producers, again and again: nothing acknowledged is lost or duplicated.
 
-Five times; `make soak` kills a hundred times (OCTAVO_KILLS=100).
+It is killed five times, by `make soak` a hundred times (OCTAVO_KILLS=100).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Process:
         self._left = b""
 
     def wait_for(self, lines: int, *, until: str = OPENED) -> None:
-        """Read lines until one begins a phase and this many followed."""
+        """Read up to the line `until`, and this many lines after it."""
         seen = None
         while seen is None or seen < lines:
             data = os.read(self._output, 1 << 16) if self._has_output(PATIENCE_SECONDS) else b""

@@ -68,7 +68,7 @@ def truncation(life: Life) -> None:
 
 
 def truncation_of_transactions(life: Life) -> None:
-    """The part that is cut has markers: the transaction they ended is ongoing again, or its entry disappears."""
+    """The part that is cut has a marker: the transaction that it ended is ongoing again, and its entry disappears."""
     life.open()
     life.transact(ABORT, batches=3)
     life.append()
@@ -117,7 +117,7 @@ SCENARIOS: list[Callable[[Life], None]] = [
 ]
 
 
-# These begin with appends_and_rolls, which is stopped at every operation by itself.
+# These begin with appends_and_rolls. The test does not stop them there again, since that is a scenario of its own.
 BEGUN_WITH_APPENDS = retention, truncation, full_truncation
 
 
@@ -129,7 +129,9 @@ def number_of_operations(scenario: Callable[[Life], None]) -> int:
 
 @pytest.mark.parametrize("loss", Loss, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
-def test_crash_at_every_operation(scenario: Callable[[Life], None], loss: Loss) -> None:
+def test_what_was_promised_is_there_after_a_crash_at_every_operation(
+    scenario: Callable[[Life], None], loss: Loss
+) -> None:
     total = number_of_operations(scenario)
     assert total > 30
     begun = number_of_operations(appends_and_rolls) if scenario in BEGUN_WITH_APPENDS else 0

@@ -19,7 +19,7 @@ from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, ManualScheduler
 
 ROOT = Path("/logs")
-# Not all operations, to keep the test short; each kind of loss has its own. `make soak` sets 1.
+# Only every fifth operation, to keep the test short; each kind of loss begins with another one. `make soak` sets 1.
 STRIDE = int(os.environ.get("OCTAVO_CRASH_STRIDE", "5"))
 CONFIGS = {"segment.bytes": 500, "index.interval.bytes": 150, "segment.index.bytes": 200, "retention.ms": -1}
 
@@ -97,7 +97,7 @@ def contents(files: FaultFileSystem) -> dict[Path, bytes]:
 
 
 @pytest.mark.parametrize("loss", Loss, ids=lambda loss: loss.name)
-def test_crash_at_any_operation(loss: Loss) -> None:
+def test_what_was_promised_is_there_after_a_crash_at_any_operation(loss: Loss) -> None:
     whole = Owner(FaultFileSystem())
     whole.live()
     total = whole.files.operations

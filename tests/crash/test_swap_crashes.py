@@ -90,7 +90,7 @@ def reaches_swap(stop_at: int) -> bool:
 
 
 def split(life: Life) -> None:
-    """An old broker's segment, long on disk, is split when it is loaded."""
+    """An old broker's segment, which was synced long ago, is split when it is loaded."""
     content = b"".join(OVERFLOWED)
     inode = Inode(bytearray(content), content)
     path = FOLDER / "00000000000000000000.log"

@@ -19,7 +19,7 @@ from tests.storage.batches import batch
 from tests.storage.worlds import NOW_MS, ManualScheduler
 
 ROOTS = (Path("/one"), Path("/two"))
-# Not all operations, to keep the test short; each kind of loss has its own. `make soak` sets 1.
+# Only every ninth operation, to keep the test short; each kind of loss begins with another one. `make soak` sets 1.
 STRIDE = int(os.environ.get("OCTAVO_CRASH_STRIDE", "9"))
 BOTH, APART = "all directories at once", "each directory alone first"
 

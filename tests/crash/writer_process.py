@@ -1,7 +1,8 @@
 """A process of eight producers on one directory, to be killed: `python -m tests.crash.writer_process DIR STATE`.
 
-STATE says as JSON how far each producer was acknowledged by an earlier process. A line on stdout is an
-acknowledgement: it is written when what it names is flushed.
+STATE is JSON: how far earlier processes acknowledged the work of each producer, and the epoch of this process. Lines on
+stdout say when the directory is being opened and is open; every other line is an acknowledgement, written when what it
+names is flushed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tests.storage.producer_batches import marker
 
 TOPIC, PARTITIONS = "t", 3
 CONFIGS = {"segment.bytes": 20_000, "index.interval.bytes": 500, "retention.ms": -1}
-# Checkpoints are written often, so that the next start recovers from the middle.
+# Checkpoints are written often, so that the next start recovers from the middle of the logs.
 BROKER_CONFIGS = {
     "log.initial.task.delay.ms": 10,
     "log.flush.offset.checkpoint.interval.ms": 20,
@@ -52,7 +53,7 @@ def send(log: PartitionLog, values: list[str], origin: Origin) -> bool:
 
 
 def produce(log: PartitionLog, producer_id: int, sequence: int) -> None:
-    """One batch at a time: one that was not acknowledged is sent again, even by the next process."""
+    """Send one batch at a time, beginning with the one that the last process did not acknowledge."""
     while True:
         count = 1 + (sequence * 7 + producer_id) % 5
         origin = Origin(producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
@@ -63,7 +64,7 @@ def produce(log: PartitionLog, producer_id: int, sequence: int) -> None:
 
 
 def transact(log: PartitionLog, producer_id: int, epoch: int, number: int) -> None:
-    """Transactions one after the other, with this process's epoch; one that is still ongoing is aborted first."""
+    """Run transactions one after the other, with this process's epoch; one that is still ongoing is aborted first."""
 
     def end(kind: ControlType) -> None:
         data = marker(0, kind, epoch=epoch, producer_id=producer_id, timestamp=TIME_MS)
