@@ -46,7 +46,7 @@ def api_reference(module: ModuleType) -> str:
 
 
 def annotated(module: ModuleType) -> Iterator[tuple[str, str]]:
-    """Every annotation that the reference is about, and where it stands: in signatures, attributes and fields."""
+    """The place and text of each annotation in the signatures, attributes and fields of what the reference lists."""
     for name in module.__all__:
         value = getattr(module, name)
         if not inspect.isclass(value):
@@ -97,7 +97,7 @@ def _signature(name: str, function: Callable[..., object], *, bound: bool = Fals
 
 
 def _parameters(parameters: list[inspect.Parameter]) -> Iterator[str]:
-    """The parameters as declared, with the marks for positional and keyword ones between them."""
+    """The parameters as declared, with `/` after positional-only ones and `*` before keyword-only ones."""
     kinds = inspect.Parameter
     for number, parameter in enumerate(parameters):
         before = parameters[number - 1].kind if number else None
@@ -182,4 +182,7 @@ def _errors(errors: dict[str, type]) -> str:
     for name, error in errors.items():
         if error.__bases__[0] not in errors.values():
             add(name, 0)
-    return "## Errors\n\nIndented below the error that they are a kind of.\n\n| error | |\n|---|---|\n" + "".join(rows)
+    return (
+        "## Errors\n\nEach error is indented below the one that it is a kind of.\n\n| error | |\n|---|---|\n"
+        + "".join(rows)
+    )

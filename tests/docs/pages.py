@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-# Without a compiler, a process says so on stderr; the pages show what others see.
+# A process without compiled kernels says so on stderr; the pages show what the others print.
 QUIET = {**os.environ, "PYTHONWARNINGS": "ignore"}
 
 

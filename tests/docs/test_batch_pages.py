@@ -20,14 +20,14 @@ CODES = {"int8": "b", "int16": "h", "int32": "i", "uint32": "I", "int64": "q"}
     ("page", "declared"),
     [("record-batch", layout.BATCH_HEADER), ("message-set", layout.MESSAGE_V1)],
 )
-def test_layout_tables(page: str, declared: Struct) -> None:
+def test_a_layout_table_is_the_declared_layout(page: str, declared: Struct) -> None:
     fields = FIELD.findall((FOLDER / f"{page}.md").read_text(encoding="utf-8"))
     assert ">" + "".join(CODES[kind] for _, kind, _ in fields) == declared.format
     sizes = [Struct(">" + CODES[kind]).size for _, kind, _ in fields]
     assert [int(position) for position, _, _ in fields] == [sum(sizes[:at]) for at in range(len(sizes))]
 
 
-def test_positions_by_name() -> None:
+def test_positions_are_those_of_the_code() -> None:
     page = (FOLDER / "record-batch.md").read_text(encoding="utf-8")
     positions = {name: int(position) for position, _, name in FIELD.findall(page)}
     assert positions["batch_length"] == layout.SIZE_POSITION
@@ -36,7 +36,7 @@ def test_positions_by_name() -> None:
     assert positions["attributes"] == layout.ATTRIBUTES_POSITION
 
 
-def test_control_types() -> None:
+def test_all_control_types_are_listed() -> None:
     page = (FOLDER / "record-batch.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\| (\d) \| ([A-Z_]+) \|", page, re.MULTILINE)
     assert shown == [(str(kind.value), kind.name) for kind in sorted(ControlType) if kind is not ControlType.UNKNOWN]

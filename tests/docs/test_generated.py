@@ -41,5 +41,5 @@ def test_a_drifted_part_is_written_again_and_the_rest_is_kept() -> None:
     assert written(page) == f"above\n<!-- generated: overview -->\n\n{parts()['overview']}\n<!-- end -->\nbelow\n"
 
 
-def test_a_table() -> None:
+def test_a_table_is_written_as_markdown() -> None:
     assert table(["a", "b"], ["x|y", ""]) == "| a | b |\n|---|---|\n| x\\|y | |\n"

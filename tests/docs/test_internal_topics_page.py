@@ -12,7 +12,7 @@ from tests.format.messages.tables import COORDINATOR_TOPICS
 PAGE = Path(__file__).parents[2] / "docs" / "formats" / "internal-topics.md"
 
 
-def test_record_types() -> None:
+def test_every_record_type_is_listed() -> None:
     rows = re.findall(r"^\| (\d+ \| .*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     expected = [
         f"{kind.id} | {kind.name} | {kind.value.versions} | {kind.value.flexible}"

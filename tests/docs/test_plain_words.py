@@ -1,4 +1,4 @@
-"""Habits of speech that CONTRIBUTING rules out do not come back, in pages, messages, docstrings and comments."""
+"""Phrases that nobody would say, such as CONTRIBUTING.md names, do not come back in pages, messages and comments."""
 
 from __future__ import annotations
 
