@@ -68,7 +68,7 @@ GOLDEN = [
 ]
 
 PACKING = [codec for codec in Codec if codec is not Codec.NONE]
-# Around the block sizes of snappy and lz4, and several of each.
+# Around the block sizes of snappy and lz4, and enough for several blocks of each.
 SIZES = [0, 1, 32767, 32768, 32769, 65535, 65536, 65537, 300_000]
 
 

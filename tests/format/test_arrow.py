@@ -97,7 +97,7 @@ def test_other_types_of_text_and_bytes_are_accepted() -> None:
     assert to_records(from_arrow(batch)) == [Record(0, 1000, "ä".encode(), b"x"), Record(1, 2000, None, b"y")]
 
 
-def test_rows_without_offset_and_timestamp_count_from_zero_and_have_none() -> None:
+def test_rows_without_offset_and_timestamp_count_from_zero_and_have_no_timestamp() -> None:
     assert to_records(from_arrow(pa.record_batch({"value": [b"a", b"b"]}))) == [
         Record(0, -1, None, b"a"),
         Record(1, -1, None, b"b"),

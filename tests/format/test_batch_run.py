@@ -62,21 +62,21 @@ def test_a_record_that_is_larger_has_a_batch_of_its_own() -> None:
     assert walk(data).table["count"].tolist() == [2, 1, 2]
 
 
-def test_an_encoder_is_used_again() -> None:
+def test_an_encoder_can_be_used_again() -> None:
     encoder, default = BatchEncoder(), BatchSettings()
     first = bytes(encoded(records(300), default, encoder)[0])
     encoded(records(10), default, encoder)
     assert bytes(encoded(records(300), default, encoder)[0]) == first
 
 
-def test_facts_of_two_runs() -> None:
+def test_facts_of_two_runs_add_up() -> None:
     one, two = RunFacts(10, 2, 6, 3, 5, 0, has_null_keys=False), RunFacts(20, 3, 4, 2, 9, 0, has_null_keys=True)
     assert one + two == RunFacts(30, 5, 6, 2, 9, 0, has_null_keys=True)
     assert RunFacts() + one == one
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
-def test_runs_of_rows_in_another_order(codec: Codec) -> None:
+def test_runs_may_take_rows_in_any_order(codec: Codec) -> None:
     given = records(200, headers=True)
     order = np.random.default_rng(5).permutation(200).astype(np.int32)
     encoder, ends, small = BatchEncoder(), np.array([0, 50, 50, 51, 200]), BatchSettings(1000, codec)
@@ -93,7 +93,7 @@ def test_runs_of_rows_in_another_order(codec: Codec) -> None:
 
 
 @pytest.mark.parametrize("batch_size", [0, 1, 61, 62, 100])
-def test_batches_of_the_least_size(batch_size: int) -> None:
+def test_a_tiny_batch_size_makes_batches_of_one_record(batch_size: int) -> None:
     data, _ = encoded(records(9), BatchSettings(batch_size))
     assert walk(data).table["count"].tolist() == [1] * 9
     data, facts = encoded([], BatchSettings(batch_size))

@@ -14,19 +14,19 @@ KAFKA = b"0\n2\na 0 5\nb.c 11 77\n"
 OFFSETS = {TopicPartition("a", 0): 5, TopicPartition("b.c", 11): 77}
 
 
-def test_text_of_kafka() -> None:
+def test_the_text_is_kafkas() -> None:
     assert checkpoint.decode_offsets(KAFKA) == OFFSETS
     assert checkpoint.encode_offsets(OFFSETS) == KAFKA
     assert checkpoint.encode_offsets({}) == b"0\n0\n"
 
 
 @pytest.mark.parametrize("data", [b"", b"0", b"0\n", b"0\n0", b"0\n0\n", b"0\r\n0\r\n"])
-def test_files_without_entries(data: bytes) -> None:
+def test_files_without_entries_are_read(data: bytes) -> None:
     assert checkpoint.decode_offsets(data) == {}
 
 
 @pytest.mark.parametrize("data", [KAFKA[:-1], KAFKA.replace(b"\n", b"\r\n"), b"+0\n02\na\t0  5 \nb.c 11 77"])
-def test_text_that_kafka_reads_but_never_writes(data: bytes) -> None:
+def test_text_that_kafka_reads_but_never_writes_is_read(data: bytes) -> None:
     assert checkpoint.decode_offsets(data) == OFFSETS
 
 
@@ -69,12 +69,12 @@ def test_wrong_text_is_refused(data: bytes, problem: str, position: int) -> None
 @pytest.mark.parametrize(
     ("topic", "partition", "offset"), [("a b", 0, 0), ("", 0, 0), ("a", -1, 0), ("a", 2**31, 0), ("a", 0, 2**63)]
 )
-def test_entries_that_cannot_be_written(topic: str, partition: int, offset: int) -> None:
+def test_entries_that_cannot_be_written_are_refused(topic: str, partition: int, offset: int) -> None:
     with pytest.raises(EncodingError):
         checkpoint.encode_offsets({TopicPartition(topic, partition): offset})
 
 
-def test_entries_of_another_form() -> None:
+def test_entries_may_have_another_form() -> None:
     data = checkpoint.encode(["x 1", "y 2"])
     assert data == b"0\n2\nx 1\ny 2\n"
     assert checkpoint.decode(data, lambda line: line.text) == ["x 1", "y 2"]

@@ -12,7 +12,7 @@ from octavo.errors import EncodingError
 from octavo.format.small_files import clean_shutdown
 
 
-def test_text_of_kafka() -> None:
+def test_the_text_is_kafkas() -> None:
     assert clean_shutdown.encode(42) == b'{"version":0,"brokerEpoch":42}'
     assert clean_shutdown.decode(b'{"version":0,"brokerEpoch":42}') == 42
 
@@ -39,12 +39,12 @@ def test_unknown_fields_are_ignored() -> None:
         b"9" * 10000,
     ],
 )
-def test_without_an_epoch(data: bytes) -> None:
+def test_other_content_has_no_epoch(data: bytes) -> None:
     assert clean_shutdown.decode(data) is None
 
 
 @pytest.mark.parametrize("epoch", [-2, 2**63])
-def test_epochs_that_cannot_be_written(epoch: int) -> None:
+def test_epochs_that_cannot_be_written_are_refused(epoch: int) -> None:
     with pytest.raises(EncodingError, match=f"broker epoch {epoch}"):
         clean_shutdown.encode(epoch)
 

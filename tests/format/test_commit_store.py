@@ -104,7 +104,7 @@ def test_the_error_says_what_was_found(data: bytes, found: str) -> None:
         decode(data)
 
 
-def test_names_of_staged_files_are_told_from_others() -> None:
+def test_names_of_staged_files_are_recognised() -> None:
     file = StagedFile("0123456789abcdef", "0" * 32, 12)
     assert StagedFile.parse(file.name) == file
     assert not file.name[0].isdigit()

@@ -84,7 +84,7 @@ def test_members_are_read_one_after_another() -> None:
     assert unpack(b"".join(member(part, ALL) for part in parts)) == b"".join(parts)
 
 
-def test_ten_thousand_small_members() -> None:
+def test_ten_thousand_small_members_are_read() -> None:
     assert unpack(member(b"octavo") * 10_000) == b"octavo" * 10_000
 
 
@@ -137,7 +137,7 @@ def test_the_limit_counts_all_members() -> None:
 
 
 @pytest.mark.parametrize("content", ["07", "0500", "ffff", "00fffffffe"])
-def test_broken_deflate_is_refused_where_it_begins(content: str) -> None:
+def test_broken_deflate_is_refused_at_or_after_its_beginning(content: str) -> None:
     with pytest.raises(CorruptionError) as caught:
         unpack(member(b"")[:10] + bytes.fromhex(content) + bytes(20))
     assert caught.value.position is not None
@@ -145,7 +145,7 @@ def test_broken_deflate_is_refused_where_it_begins(content: str) -> None:
 
 
 def test_codes_that_are_not_complete_are_refused() -> None:
-    deflated = bytes.fromhex("edc13101000000c2a0f54f6d094f87a0") + bytes(70)  # isal: an empty stream, and its trailer
+    deflated = bytes.fromhex("edc13101000000c2a0f54f6d094f87a0") + bytes(70)  # to isal, an empty stream and its trailer
     with pytest.raises(InvalidRecordError, match="broken gzip stream") as caught:
         decompress(Codec.GZIP, module.HEADER + deflated)
     assert caught.value.position == len(module.HEADER)

@@ -1,4 +1,4 @@
-"""snappy in xerial's framing: what Kafka writes, and the eight rules of its reader."""
+"""snappy in xerial's framing: what Kafka writes, and the eight rules of its reader (docs/formats/compression.md)."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_a_marker_is_a_batch_of_one_record() -> None:
 
 # F5
 @pytest.mark.parametrize(("type_id", "control_type"), [(0, ControlType.ABORT), (1, ControlType.COMMIT)])
-def test_types_of_markers(type_id: int, control_type: ControlType) -> None:
+def test_an_abort_has_type_0_and_a_commit_type_1(type_id: int, control_type: ControlType) -> None:
     key = b"\0\0" + type_id.to_bytes(2)
     assert control_type_id(key) == type_id
     assert ControlType(type_id) is control_type
@@ -112,7 +112,7 @@ def test_a_broken_marker_is_refused(value: bytes | None, said: str) -> None:
         decode_control(encode_control_key(ControlType.COMMIT), value)
 
 
-def test_markers_that_cannot_be_built() -> None:
+def test_markers_that_cannot_be_built_are_refused() -> None:
     with pytest.raises(EncodingError, match="LEADER_CHANGE, expected ABORT or COMMIT"):
         EndTransactionMarker(ControlType.LEADER_CHANGE, 0)
     with pytest.raises(EncodingError, match="coordinator epoch 2147483648"):
@@ -138,7 +138,7 @@ LEADER_CHANGE_ROW = {
 }
 
 
-def test_kraft_values() -> None:
+def test_kraft_values_are_decoded() -> None:
     leader_change = decode_control(encode_control_key(ControlType.LEADER_CHANGE), LEADER_CHANGE_VALUE)
     assert isinstance(leader_change, dict)
     assert leader_change["leaderId"] == 1 and leader_change["grantingVoters"] == []
@@ -181,7 +181,7 @@ def test_garbage_is_accepted_or_refused_with_the_documented_error(key: bytes | N
 
 
 @pytest.mark.parametrize("archive", [name for name in archives.archives() if name not in ("v431-corrupt", "v431-torn")])
-def test_every_control_record_of_the_archives(archive: str) -> None:
+def test_every_control_record_of_the_archives_is_read_and_built_again(archive: str) -> None:
     # F5
     for path in [*archives.files(archive, "*.log*"), *archives.files(archive, "0*.checkpoint")]:
         found = walk(path.read_bytes())

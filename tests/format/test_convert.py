@@ -174,7 +174,7 @@ def test_an_up_conversion_makes_one_batch_of_a_whole_set() -> None:
         (V1_LZ4 + V1_MESSAGES, "position 0: a compressed message among others"),
     ],
 )
-def test_sets_that_no_producer_may_send(data: bytes, said: str) -> None:
+def test_sets_that_no_producer_may_send_are_refused(data: bytes, said: str) -> None:
     with pytest.raises(InvalidRecordError, match=said):
         up_convert(data, 2)
 

@@ -1,4 +1,4 @@
-"""The facts F1 to F16 by name: what the documents and Kafka's specification say about messages, each as a test."""
+"""The facts F1 to F16 of docs/compatibility.md, each as a test; some repeat examples of published documents."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from octavo.format.java import properties as java_properties
         ("a=1\na=2", {"a": "2"}),
     ],
 )
-def test_reading(text: str, properties: dict[str, str]) -> None:
+def test_text_is_read_as_java_reads_it(text: str, properties: dict[str, str]) -> None:
     assert java_properties.decode(text.encode()) == properties
 
 
@@ -43,7 +43,7 @@ def test_a_broken_escape_is_refused(text: str, position: int) -> None:
     assert raised.value.position == position
 
 
-def test_writing() -> None:
+def test_text_is_written_as_java_writes_it() -> None:
     properties = {"a b": "  x y", "c=d": "#1:2!\\", "e": "\t\n\r\f"}
     expected = "#\n#now\na\\ b=\\  x y\nc\\=d=\\#1\\:2\\!\\\\\ne=\\t\\n\\r\\f\n"
     assert java_properties.encode(properties, ["", "now"]) == expected.encode()

@@ -22,7 +22,7 @@ from octavo.format.java import text as java_text
         ("ä\x85\u2028b\n".encode(), [(0, "ä\x85\u2028b")]),  # Java knows no other line breaks
     ],
 )
-def test_lines(data: bytes, lines: list[tuple[int, str]]) -> None:
+def test_lines_end_where_java_ends_them(data: bytes, lines: list[tuple[int, str]]) -> None:
     assert java_text.lines(data) == lines
 
 
@@ -43,7 +43,7 @@ def test_bytes_that_are_not_utf8_are_refused() -> None:
         ("a\u00a0b", ["a\u00a0b"]),  # a blank, but not one of Java's
     ],
 )
-def test_split(text: str, fields: list[str]) -> None:
+def test_fields_are_split_as_in_java(text: str, fields: list[str]) -> None:
     assert java_text.split(text) == fields
 
 
@@ -60,12 +60,12 @@ def test_split(text: str, fields: list[str]) -> None:
         ("0" * 10000 + "5", 64, 5),
     ],
 )
-def test_numbers(text: str, bits: int, number: int) -> None:
+def test_numbers_are_read_as_in_java(text: str, bits: int, number: int) -> None:
     assert java_text.parse_integer(text, bits) == number
 
 
 @pytest.mark.parametrize("text", ["", "+", "-", "1 ", " 1", "1.0", "0x1", "1_0", "--1", "٣", "a", "\x00\x00"])
-def test_what_is_not_a_number(text: str) -> None:
+def test_what_is_not_a_number_is_refused(text: str) -> None:
     with pytest.raises(CorruptionError, match="expected a whole number") as raised:
         java_text.parse_integer(text, 32, 11)
     assert raised.value.position == 11
@@ -74,7 +74,7 @@ def test_what_is_not_a_number(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "bits"), [("2147483648", 32), ("-2147483649", 32), ("9223372036854775808", 64), ("9" * 10000, 64)]
 )
-def test_numbers_beyond_their_bits(text: str, bits: int) -> None:
+def test_numbers_beyond_their_bits_are_refused(text: str, bits: int) -> None:
     with pytest.raises(CorruptionError, match=f"expected a number that fits in {bits} bits"):
         java_text.parse_integer(text, bits)
 
@@ -108,5 +108,5 @@ def test_every_number_reads_back(number: int) -> None:
         (float("-inf"), "-Infinity"),
     ],
 )
-def test_doubles(value: float, shown: str) -> None:
+def test_doubles_are_printed_as_in_java(value: float, shown: str) -> None:
     assert java_text.double_text(value) == shown

@@ -32,5 +32,5 @@ from octavo.format.java.utf8 import decode_utf8
         ("", ""),
     ],
 )
-def test_malformed_bytes(data: str, text: str) -> None:
+def test_malformed_bytes_are_replaced_as_in_java(data: str, text: str) -> None:
     assert decode_utf8(bytes.fromhex(data)) == text

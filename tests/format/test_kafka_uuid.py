@@ -12,7 +12,7 @@ from octavo.format import kafka_uuid
 ONE_TWO = (1).to_bytes(8, "big") + (2).to_bytes(8, "big")
 
 
-def test_known_texts() -> None:
+def test_known_uuids_have_kafkas_texts() -> None:
     assert kafka_uuid.to_text(ONE_TWO) == "AAAAAAAAAAEAAAAAAAAAAg"
     assert kafka_uuid.to_text(kafka_uuid.METADATA_TOPIC_ID) == "AAAAAAAAAAAAAAAAAAAAAQ"
     assert kafka_uuid.to_text(bytes.fromhex("ff" * 16)) == "_____________________w"
@@ -40,7 +40,7 @@ def test_java_reads_padding_and_surplus_bits_too(text: str) -> None:
         "A" * 22 + "\n",
     ],
 )
-def test_what_is_not_a_uuid(text: str) -> None:
+def test_what_is_not_a_uuid_is_refused(text: str) -> None:
     with pytest.raises(CorruptionError, match="expected a uuid of 22 base64url characters") as raised:
         kafka_uuid.from_text(text, 9)
     assert raised.value.position == 9

@@ -13,18 +13,18 @@ from octavo.format.small_files.leader_epochs import EpochEntry
 ENTRIES = [EpochEntry(0, 0), EpochEntry(2, 10), EpochEntry(7, 55)]
 
 
-def test_text_of_kafka() -> None:
+def test_the_text_is_kafkas() -> None:
     assert leader_epochs.decode(b"0\n3\n0 0\n2 10\n7 55\n") == ENTRIES
     assert leader_epochs.encode(ENTRIES) == b"0\n3\n0 0\n2 10\n7 55\n"
 
 
-def test_without_entries() -> None:
+def test_there_may_be_no_entries() -> None:
     assert leader_epochs.decode(b"") == leader_epochs.decode(b"0\n0\n") == []
     assert leader_epochs.encode([]) == b"0\n0\n"
 
 
 @pytest.mark.parametrize(("offset", "epoch"), [(0, 0), (9, 0), (10, 2), (54, 2), (55, 7), (10**12, 7)])
-def test_the_epoch_of_an_offset(offset: int, epoch: int) -> None:
+def test_an_offset_has_the_epoch_of_the_last_entry_up_to_it(offset: int, epoch: int) -> None:
     assert leader_epochs.epoch_for_offset(ENTRIES, offset) == epoch
 
 
@@ -52,7 +52,7 @@ def test_wrong_lines_are_refused(line: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize("entry", [(-1, 0), (2**31, 0), (0, -1), (0, 2**63)])
-def test_entries_that_cannot_be_written(entry: tuple[int, int]) -> None:
+def test_entries_that_cannot_be_written_are_refused(entry: tuple[int, int]) -> None:
     with pytest.raises(EncodingError, match="out of range"):
         leader_epochs.encode([EpochEntry(*entry)])
 

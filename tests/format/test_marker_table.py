@@ -40,14 +40,14 @@ def found_in(*batches: bytes) -> tuple[list[tuple[int, ...]], int, CorruptionErr
     return markers[["offset", "timestamp", "type", "coordinator_epoch"]].tolist(), rows, damage
 
 
-def test_markers_among_other_batches() -> None:
+def test_markers_among_other_batches_are_found() -> None:
     data = build_batch([Record(0, 5, None, b"v")], origin=Origin(producer_id=5, producer_epoch=1, base_sequence=0))
     kraft = control(b"\0\0\0\2", b"", Origin(is_control=True))
     batches = data, marker(1, ControlType.ABORT, 8), kraft, data, marker(4), empty_batch(read_header(marker(5)))
     assert found_in(*batches) == ([(1, 1001, 0, 8), (4, 1004, 1, 3), (5, 0, -1, 0)], 6, None)
 
 
-def test_a_log_without_markers() -> None:
+def test_a_log_may_have_no_markers() -> None:
     assert found_in() == ([], 0, None)
     assert found_in(build_batch([Record(0, 5, None, b"v")])) == ([], 1, None)
 
@@ -101,7 +101,7 @@ def test_damage_ends_the_table_before_its_batch(broken: bytes, problem: str) -> 
     assert damage.position is not None and start <= damage.position <= start + len(broken)
 
 
-def test_types_of_any_control_batches() -> None:
+def test_the_types_of_any_control_batches_are_found() -> None:
     kraft, unknown = control(b"\0\0\0\2", b"", Origin(is_control=True)), control(b"\0\0\xff\xfe", None)
     both = build_batch([Record(9, 50, KEY, VALUE), Record(10, 60, b"\0\0\0\0", VALUE)], origin=BY_PRODUCER)
     emptied = empty_batch(read_header(marker(5)))
@@ -114,7 +114,7 @@ def test_types_of_any_control_batches() -> None:
 
 
 @pytest.mark.parametrize("archive", ["v431-clean", "v392", "v01103"])
-def test_markers_of_real_brokers(archive: str) -> None:
+def test_markers_of_real_brokers_are_read(archive: str) -> None:
     """Each is read as `decode_control` reads it from its record."""
     count = 0
     for path in archives.files(archive, "*.log"):

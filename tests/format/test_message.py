@@ -26,7 +26,7 @@ def wrapper(inner: bytes, offset: int = 5, magic: int = 1) -> bytes:
     return encode_message(Record(offset, 9, None, compress(Codec.GZIP, inner, magic=magic)), magic, Codec.GZIP)
 
 
-def test_a_plain_message() -> None:
+def test_a_plain_message_is_read() -> None:
     entry = encode_message(RECORDS[0], 1)
     (message,) = read_messages(memoryview(entry))
     assert (message.offset, message.timestamp, message.key, message.value) == (1025, 0, b"k0", b"v")
@@ -42,13 +42,13 @@ def test_inner_messages_have_absolute_offsets(codec: Codec) -> None:
     assert rows(encode_message_set(RECORDS, 0, codec=codec)) == without_time
 
 
-def test_log_append_time_of_the_wrapper() -> None:
+def test_the_log_append_time_of_a_wrapper_is_that_of_its_messages() -> None:
     kind = TimestampType.LOG_APPEND_TIME
     entry = encode_message_set(RECORDS, 1, codec=Codec.GZIP, timestamp_type=kind, log_append_time=99)
     assert {row.timestamp for row in rows(entry)} == {99}
 
 
-def test_inner_messages_of_another_magic() -> None:
+def test_inner_messages_of_another_magic_are_read() -> None:
     inner = encode_message(RECORDS[0]._replace(offset=5), 0) + encode_message(RECORDS[1]._replace(offset=6), 1)
     assert [(row.offset, row.timestamp) for row in rows(wrapper(inner, offset=6))] == [(5, -1), (6, 7)]
 
@@ -71,7 +71,7 @@ def test_a_wrapper_without_an_offset_leaves_the_inner_ones() -> None:
         (wrapper(bytes(8) + (13).to_bytes(4) + bytes(13)), "an inner message of 13 bytes"),
     ],
 )
-def test_what_kafka_refuses(entry: bytes, problem: str) -> None:
+def test_what_kafka_refuses_is_refused(entry: bytes, problem: str) -> None:
     with pytest.raises(CorruptionError, match=problem):
         rows(entry)
 
@@ -96,7 +96,7 @@ def test_a_value_beyond_its_message_still_has_a_size() -> None:
     assert (caught.value.size, caught.value.left) == (1 << 30, 1)
 
 
-def test_a_v1_message_as_short_as_a_v0_one() -> None:
+def test_a_v1_message_as_short_as_a_v0_one_has_a_timestamp_but_no_key() -> None:
     entry = layout.MESSAGE_V1.pack(0, layout.MIN_MESSAGE_SIZE, 0, 1, 0, 7)
     message = Message(memoryview(entry))
     assert message.timestamp == 7
@@ -104,7 +104,7 @@ def test_a_v1_message_as_short_as_a_v0_one() -> None:
         _ = message.key_size
 
 
-def test_a_key_that_hides_the_value() -> None:
+def test_a_key_that_hides_the_value_is_refused() -> None:
     entry = bytearray(encode_message(RECORDS[0], 1))
     entry[26:30] = (2**31 - 1).to_bytes(4)
     with pytest.raises(InvalidRecordError):

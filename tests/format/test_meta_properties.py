@@ -22,12 +22,12 @@ KRAFT = (
 KRAFT_META = MetaProperties(1, "b2N0YXZvLWdvbGRlbi0wMQ", 1, kafka_uuid.from_text(DIRECTORY))
 
 
-def test_text_of_a_kraft_node() -> None:
+def test_the_text_of_a_kraft_node_is_read_and_written() -> None:
     assert meta_properties.decode(KRAFT) == KRAFT_META
     assert meta_properties.encode(KRAFT_META, WRITTEN) == KRAFT
 
 
-def test_text_of_a_broker_with_zookeeper() -> None:
+def test_the_text_of_a_broker_with_zookeeper_is_read_and_written() -> None:
     data = b"#\n#Sun Nov 15 21:00:37 UTC 2026\nbroker.id=1\nversion=0\ncluster.id=tL_UmLkBQAag3sdtBbZlcw\n"
     meta = MetaProperties(0, "tL_UmLkBQAag3sdtBbZlcw", 1)
     assert meta_properties.decode(data) == meta
@@ -51,7 +51,7 @@ def test_the_moment_is_written_in_utc() -> None:
         ("broker.id=-1", MetaProperties(0, None, -1)),
     ],
 )
-def test_optional_keys(text: str, meta: MetaProperties) -> None:
+def test_keys_may_be_missing(text: str, meta: MetaProperties) -> None:
     assert meta_properties.decode(text.encode()) == meta
 
 
@@ -88,7 +88,7 @@ def test_wrong_text_is_refused(text: str, problem: str) -> None:
         MetaProperties(0, directory_id=b"short"),
     ],
 )
-def test_properties_that_cannot_be_written(meta: MetaProperties) -> None:
+def test_properties_that_cannot_be_written_are_refused(meta: MetaProperties) -> None:
     with pytest.raises(EncodingError):
         meta_properties.encode(meta, WRITTEN)
 

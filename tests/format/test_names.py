@@ -29,7 +29,7 @@ ID = "801f58ccd1d24d9daf8e88e30d773573"
         ("00000000000000000042.snapshot.deleted", SegmentFile(42, FileKind.PRODUCER_SNAPSHOT, Transient.DELETED)),
     ],
 )
-def test_segment_files(name: str, file: SegmentFile) -> None:
+def test_segment_files_are_named_as_in_kafka(name: str, file: SegmentFile) -> None:
     assert SegmentFile.parse(name) == file
     assert file.name == name
     assert names.base_offset_of(name) == file.base_offset
@@ -52,17 +52,17 @@ def test_segment_files(name: str, file: SegmentFile) -> None:
         names.LEADER_EPOCH_CHECKPOINT,
     ],
 )
-def test_names_that_are_not_segment_files(name: str) -> None:
+def test_other_names_are_not_segment_files(name: str) -> None:
     assert SegmentFile.parse(name) is None
 
 
 @pytest.mark.parametrize("base_offset", [-1, 2**63])
-def test_no_file_for_an_offset_out_of_range(base_offset: int) -> None:
+def test_an_offset_out_of_range_has_no_file(base_offset: int) -> None:
     with pytest.raises(EncodingError, match="base offset"):
         _ = SegmentFile(base_offset, FileKind.LOG).name
 
 
-def test_the_offset_before_the_first_dot() -> None:
+def test_the_base_offset_is_the_number_before_the_first_dot() -> None:
     assert names.base_offset_of("5.log.swap") == 5
     assert names.base_offset_of("-7.anything") == -7
     for name in ("abc.log", ".log", "5", "", "00000000000000000341-0000000002.checkpoint"):
@@ -70,7 +70,7 @@ def test_the_offset_before_the_first_dot() -> None:
             names.base_offset_of(name)
 
 
-def test_kraft_snapshots() -> None:
+def test_names_of_kraft_snapshots_are_parsed() -> None:
     assert KRaftSnapshot.parse("00000000000000000341-0000000002.checkpoint") == (341, 2, False, False)
     assert KRaftSnapshot.parse("00000000000000000341-0000000002.checkpoint.deleted") == (341, 2, True, False)
     assert KRaftSnapshot.parse("00000000000000000341-0000000002-88123.checkpoint.part") == (341, 2, False, True)
@@ -87,11 +87,11 @@ def test_kraft_snapshots() -> None:
         "00000000000000000341-0000000002-88123.checkpoint",
     ],
 )
-def test_names_that_are_not_kraft_snapshots(name: str) -> None:
+def test_other_names_are_not_kraft_snapshots(name: str) -> None:
     assert KRaftSnapshot.parse(name) is None
 
 
-def test_files_of_the_root() -> None:  # L3
+def test_files_of_the_root_are_named_as_in_kafka() -> None:  # L3
     assert names.META_PROPERTIES == "meta.properties"
     assert sorted(names.OFFSET_CHECKPOINTS) == [
         "cleaner-offset-checkpoint",
@@ -116,7 +116,7 @@ def test_files_of_the_root() -> None:  # L3
         (f"a-12.{ID}-stray", PartitionFolder("a", 12, FolderState.STRAY, ID)),
     ],
 )
-def test_folders(name: str, folder: PartitionFolder) -> None:
+def test_folders_are_named_as_in_kafka(name: str, folder: PartitionFolder) -> None:
     assert PartitionFolder.parse(name) == folder
     assert folder.name == name
     assert folder.topic_partition == (folder.topic, folder.partition)
@@ -127,7 +127,7 @@ def test_a_partition_reads_as_its_folder() -> None:  # L1
 
 
 @pytest.mark.parametrize(("name", "partition"), [("a-007", 7), ("a-+7", 7), ("a b-1", 1), ("a-0.b-1.-stray", 1)])
-def test_names_that_kafka_reads_but_never_writes(name: str, partition: int) -> None:
+def test_names_that_kafka_reads_but_never_writes_are_read(name: str, partition: int) -> None:
     assert PartitionFolder.parse(name).partition == partition
 
 
@@ -153,7 +153,7 @@ def test_names_that_kafka_reads_but_never_writes(name: str, partition: int) -> N
         "lost+found",
     ],
 )
-def test_folders_that_kafka_refuses(name: str) -> None:
+def test_folders_that_kafka_refuses_are_refused(name: str) -> None:
     with pytest.raises(CorruptionError, match="expected <topic>-<partition>"):
         PartitionFolder.parse(name)
 
@@ -184,12 +184,12 @@ def test_the_name_of_a_future_folder_is_not_cut() -> None:
         PartitionFolder("a", 0, FolderState.FUTURE, ID.upper()),
     ],
 )
-def test_folders_that_cannot_exist(folder: PartitionFolder) -> None:
+def test_folders_that_cannot_exist_have_no_name(folder: PartitionFolder) -> None:
     with pytest.raises(EncodingError):
         _ = folder.name
 
 
-def test_folders_that_the_log_manager_skips() -> None:
+def test_the_log_manager_skips_some_folders() -> None:
     assert names.is_ignored_folder("remote-log-index-cache")
     assert names.is_ignored_folder("__cluster_metadata-0")
     assert not names.is_ignored_folder("__consumer_offsets-0")
@@ -198,7 +198,7 @@ def test_folders_that_the_log_manager_skips() -> None:
 
 
 @pytest.mark.parametrize("topic", ["a", "a.b_c-D9", "...", "__consumer_offsets", "t" * 249])
-def test_valid_topics(topic: str) -> None:
+def test_valid_topics_are_accepted(topic: str) -> None:
     assert names.topic_problem(topic) is None
     names.check_topic(topic)
 
@@ -216,13 +216,13 @@ def test_valid_topics(topic: str) -> None:
         ("a\n", "other than ASCII"),
     ],
 )
-def test_invalid_topics(topic: str, problem: str) -> None:
+def test_invalid_topics_are_refused(topic: str, problem: str) -> None:
     assert problem in (names.topic_problem(topic) or "")
     with pytest.raises(EncodingError, match="topic name is invalid"):
         names.check_topic(topic)
 
 
-def test_internal_topics_and_collisions() -> None:
+def test_three_topics_are_internal_and_dots_collide_with_underscores() -> None:
     assert {"__consumer_offsets", "__transaction_state", "__share_group_state"} == names.INTERNAL_TOPICS
     assert names.collide("a.b", "a_b")
     assert not names.collide("a.b", "a-b")

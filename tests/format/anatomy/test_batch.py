@@ -32,7 +32,7 @@ def describe(entry: bytes, position: int = 0) -> Node:
 
 
 def leaves(node: Node) -> Iterator[Node]:
-    """The nodes without children; the bits of attributes share their bytes."""
+    """The nodes without children, and attributes, whose children are bits of the same bytes."""
     if not node.children or node.name == "attributes":
         yield node
     else:
@@ -55,7 +55,7 @@ def test_every_byte_is_in_one_leaf() -> None:
     assert at == 1000 + len(BATCH)
 
 
-def test_values_and_meanings() -> None:
+def test_fields_have_values_and_meanings() -> None:
     node = describe(BATCH)
     assert not list(node.problems())
     assert node.meaning == "v2, offsets 100 to 102"
@@ -82,7 +82,7 @@ def test_compressed_records_are_shown_in_the_unpacked_stream(codec: Codec) -> No
     assert [child.raw for child in records.children] == [child.raw for child in named(plain, "records").children]
 
 
-def test_control_records() -> None:
+def test_control_records_are_shown_with_their_fields() -> None:
     marker = EndTransactionMarker(ControlType.COMMIT, 9)
     node = describe(build_marker_batch(marker, offset=103, timestamp=5, producer_id=4000, producer_epoch=3))
     record = named(node, "records", "record 0")
@@ -96,7 +96,7 @@ def test_control_records() -> None:
     assert "a control record's key of 1 bytes" in named(unreadable, "records", "record 0", "key").problem
 
 
-def test_a_message() -> None:
+def test_a_message_is_shown_with_its_fields() -> None:
     entry = encode_message(Record(0, 1500864000000, b"key", None), 1)
     node = describe(entry, position=50)
     assert b"".join(leaf.raw for leaf in leaves(node)) == entry
@@ -106,7 +106,7 @@ def test_a_message() -> None:
 
 
 @pytest.mark.parametrize(("magic", "stored"), [(0, [1025, 1026]), (1, [0, 1])])
-def test_a_wrapper_with_its_messages(magic: int, stored: list[int]) -> None:
+def test_a_wrapper_shows_its_messages_with_absolute_offsets(magic: int, stored: list[int]) -> None:
     records = [Record(1025, 5, None, b"a"), Record(1026, 6, b"k", b"b")]
     node = describe(encode_message_set(records, magic, codec=Codec.GZIP))
     assert node.meaning == f"v{magic}, gzip wrapper"
@@ -131,7 +131,7 @@ def test_a_wrong_crc_is_named_and_the_rest_still_shown() -> None:
     ("count", "problem"),
     [(4, "3 records, expected the 4"), (2, "8 bytes are left"), (-1, "the header counts -1 records")],
 )
-def test_a_wrong_count(count: int, problem: str) -> None:
+def test_a_wrong_count_is_named(count: int, problem: str) -> None:
     damaged = BATCH[:57] + count.to_bytes(4, signed=True) + BATCH[61:]
     assert problem in named(describe(damaged), "records").problem
 
@@ -144,7 +144,7 @@ def test_a_damaged_record_is_the_last_one_shown() -> None:
     assert [part.name for part in record.children] == ["length"]
 
 
-def test_what_cannot_be_unpacked() -> None:
+def test_what_cannot_be_unpacked_is_named() -> None:
     batch = build_batch(RECORDS, codec=Codec.ZSTD)
     assert "cannot be unpacked" in named(describe(batch[:61] + b"junk" + batch[65:]), "records").problem
     unknown = batch[:22] + b"\x07" + batch[23:]
@@ -152,7 +152,7 @@ def test_what_cannot_be_unpacked() -> None:
     assert "expected 0 none" in named(describe(unknown), "attributes", "compression").problem
 
 
-def test_too_short_for_a_header() -> None:
+def test_a_batch_too_short_for_a_header_shows_the_fields_that_are_there() -> None:
     node = describe(BATCH[:30])
     assert node.problem == "30 bytes, expected at least the 61 of a header"
     assert [child.name for child in node.children][-1] == "lastOffsetDelta"

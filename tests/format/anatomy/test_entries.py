@@ -37,14 +37,14 @@ def describe(kind: FileKind, data: bytes) -> list[Node]:
         ),
     ],
 )
-def test_every_byte_in_its_place(kind: FileKind, data: bytes, meaning: str) -> None:
+def test_every_byte_is_in_its_place(kind: FileKind, data: bytes, meaning: str) -> None:
     nodes = describe(kind, data)
     assert nodes[-1].meaning == meaning
     assert b"".join(child.raw for node in nodes for child in node.children) == data
     assert not any(problem for node in nodes for problem in node.problems())
 
 
-def test_zeros_of_a_file_that_was_not_closed() -> None:
+def test_zeros_of_a_file_that_was_not_closed_are_unused() -> None:
     nodes = describe(FileKind.OFFSET_INDEX, INDEX + bytes(80))
     assert [(node.name, node.position, node.length) for node in nodes] == [
         ("entry 0", 0, 8), ("entry 1", 8, 8), ("unused", 16, 80),
@@ -53,14 +53,14 @@ def test_zeros_of_a_file_that_was_not_closed() -> None:
     assert [node.name for node in describe(FileKind.TIME_INDEX, bytes(24))] == ["unused"]
 
 
-def test_an_entry_that_is_cut_off() -> None:
+def test_an_entry_that_is_cut_off_is_a_problem() -> None:
     *_, rest = describe(FileKind.TIME_INDEX, TIMES[:-1])
     assert (rest.name, rest.problem) == ("rest", "11 bytes, expected an entry of 12")
     *_, unused, rest = describe(FileKind.OFFSET_INDEX, INDEX + bytes(19))
     assert (unused.length, rest.length) == (16, 3)
 
 
-def test_a_wrong_crc_of_a_snapshot() -> None:
+def test_a_wrong_crc_of_a_snapshot_is_a_problem() -> None:
     header, *_ = describe(FileKind.PRODUCER_SNAPSHOT, PRODUCERS[:-1] + b"\x01")
     (bad,) = header.problems()
     assert bad.name == "crc"

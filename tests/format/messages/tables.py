@@ -1,4 +1,4 @@
-"""Every schema that the project declares."""
+"""Every schema that the project declares, except those of `__remote_log_metadata`."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def unwritable(flexible: str, fields: str, row: Any, problem: str, *, version: i
         ("[]bool", [True, False], "000000020100", "030100"),
     ],
 )
-def test_types(kind: str, value: Any, plain: str, flexible: str) -> None:
+def test_every_type_is_encoded_and_decoded(kind: str, value: Any, plain: str, flexible: str) -> None:
     both_ways(NO, f"f {kind}", {"f": value}, plain)
     both_ways(YES, f"f {kind}", {"f": value}, flexible + "00")
 
@@ -61,7 +61,7 @@ def test_types(kind: str, value: Any, plain: str, flexible: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "plain", "flexible"), [("string", "ffff", "00"), ("bytes", "ffffffff", "00"), ("[]int8", "ffffffff", "00")]
 )
-def test_null(kind: str, plain: str, flexible: str) -> None:
+def test_null_is_only_for_nullable_fields(kind: str, plain: str, flexible: str) -> None:
     both_ways(NO, f"f {kind} nullable", {"f": None}, plain)
     both_ways(YES, f"f {kind} nullable", {"f": None}, flexible + "00")
     refused(NO, f"f {kind}", plain, "M.f is null", 0)
@@ -91,7 +91,7 @@ STRUCTS = """
 """
 
 
-def test_nested_structs() -> None:
+def test_structs_may_be_nested_and_null() -> None:
     row = {"before": 1, "inner": {"x": 2, "y": [{"z": "a"}, {"z": ""}]}, "after": 3}
     both_ways(NO, STRUCTS, row, "01 01 0002 00000002 000161 0000 03")
     both_ways(YES, STRUCTS, row, "01 01 0002 03 026100 0100 00 03 00")
@@ -131,14 +131,14 @@ def test_unknown_tags_are_kept() -> None:
     both_ways(YES, TAGGED, row, "01 03 01 04 00000007 03 03 6e6577 ac02 00")
 
 
-def test_tagged_only_in_some_versions() -> None:
+def test_a_field_may_be_tagged_only_in_some_versions() -> None:
     fields = "f int8 0+ tag=0 tagged=2+"
     both_ways(YES, fields, {"f": 1}, "01 00", version=1)
     both_ways(YES, fields, {"f": 1}, "01 00 01 01", version=2)
     refused(YES, fields, "01 01 00 01 01", r"tag 0 \(f\) is not valid in version 1", 2, version=1)
 
 
-def test_field_with_an_encoding_of_its_own() -> None:
+def test_a_field_may_have_an_encoding_of_its_own() -> None:
     """Like a request header's clientId, which does not change in flexible versions."""
     both_ways(YES, "clientId string 0+ nullable flexible=none", {"clientId": "a"}, "0001 61 00")
 
@@ -155,7 +155,7 @@ def test_field_with_an_encoding_of_its_own() -> None:
         ("01", "the tagged fields of M: the data ends", 1),
     ],
 )
-def test_broken_tag_sections(encoded: str, problem: str, position: int) -> None:
+def test_broken_tag_sections_are_refused(encoded: str, problem: str, position: int) -> None:
     refused(YES, TAGGED, encoded, problem, position)
 
 
@@ -181,7 +181,7 @@ def test_broken_tag_sections(encoded: str, problem: str, position: int) -> None:
         (NO, "a int8", "0100", "1 byte is left after M version 0, expected none", 1),
     ],
 )
-def test_broken_values(flexible: str, fields: str, encoded: str, problem: str, position: int) -> None:
+def test_broken_values_are_refused(flexible: str, fields: str, encoded: str, problem: str, position: int) -> None:
     refused(flexible, fields, encoded, problem, position)
 
 
@@ -211,7 +211,7 @@ def test_broken_values(flexible: str, fields: str, encoded: str, problem: str, p
     ],
     ids=lambda value: "" if isinstance(value, int) else None,  # some are too long to be printed
 )
-def test_values_that_cannot_be_written(fields: str, value: Any, problem: str) -> None:
+def test_values_that_cannot_be_written_are_refused(fields: str, value: Any, problem: str) -> None:
     unwritable(NO, fields, {"f": value}, problem)
     unwritable(YES, fields, {"f": value}, problem)
     first, *inner = fields.split("\n")
@@ -229,7 +229,7 @@ def test_values_that_cannot_be_written(fields: str, value: Any, problem: str) ->
         (YES, [1], "list for unknown tags"),
     ],
 )
-def test_unknown_tags_that_cannot_be_written(flexible: str, unknown: Any, problem: str) -> None:
+def test_unknown_tags_that_cannot_be_written_are_refused(flexible: str, unknown: Any, problem: str) -> None:
     unwritable(flexible, "f int8 1+ tag=0", {UNKNOWN_TAGS: unknown}, problem)
 
 
@@ -275,7 +275,7 @@ def test_defaults_are_not_shared_between_rows() -> None:
         ([], "M is list, not a mapping of fields"),
     ],
 )
-def test_values_without_a_place_in_the_version(row: Any, problem: str) -> None:
+def test_values_without_a_place_in_the_version_are_refused(row: Any, problem: str) -> None:
     unwritable(NO, VERSIONED, row, problem, version=1)
 
 
@@ -283,7 +283,7 @@ def test_ignorable_values_are_dropped() -> None:
     assert encode(message("M", "0-4", NO, VERSIONED), 1, {"old": 1, "quiet": "dropped"}) == b"\x01"
 
 
-def test_unknown_versions() -> None:
+def test_unknown_versions_are_refused() -> None:
     schema = message("M", "1-3", NO, "f int8")
     for version in (-1, 0, 4):
         with pytest.raises(CorruptionError, match=f"M has no version {version}; known: 1-3"):
@@ -292,7 +292,7 @@ def test_unknown_versions() -> None:
             encode(schema, version, {})
 
 
-def test_prefix() -> None:
+def test_a_prefix_is_decoded_with_its_end() -> None:
     schema = message("M", "0", NO, "f int8")
     assert decode_prefix(schema, 0, memoryview(b"??\x05rest"), 2) == ({"f": 5}, 3)
     with pytest.raises(CorruptionError) as caught:

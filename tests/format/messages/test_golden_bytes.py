@@ -231,7 +231,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("sample", KEYS, ids=lambda sample: sample.encoded)
-def test_keys(sample: Key) -> None:
+def test_keys_are_kafkas_bytes(sample: Key) -> None:
     types = {sample.type.id: sample.type}
     assert encode_key(sample.type, sample.row).hex() == sample.encoded
     decoded = decode_key(types, bytes.fromhex(sample.encoded))
@@ -240,7 +240,7 @@ def test_keys(sample: Key) -> None:
 
 
 @pytest.mark.parametrize("sample", VALUES, ids=lambda sample: sample.encoded)
-def test_values(sample: Value) -> None:
+def test_values_are_kafkas_bytes(sample: Value) -> None:
     schema = sample.type.value
     assert encode_versioned(schema, sample.version, sample.row).hex() == sample.encoded
     decoded = decode_versioned(schema, bytes.fromhex(sample.encoded))
@@ -267,14 +267,14 @@ def test_values(sample: Value) -> None:
         ),
     ],
 )
-def test_kraft_control_values(type_id: int, row: Row, encoded: str, json: str) -> None:
+def test_kraft_control_values_are_kafkas_bytes(type_id: int, row: Row, encoded: str, json: str) -> None:
     assert encode_kraft_control(type_id, row).hex() == encoded
     decoded = decode_kraft_control(type_id, bytes.fromhex(encoded))
     assert encode_kraft_control(type_id, decoded).hex() == encoded
     assert kraft_control_json(type_id, decoded) == json
 
 
-def test_metadata_record() -> None:
+def test_a_metadata_record_is_kafkas_bytes() -> None:
     row = {"name": "metadata.version", "featureLevel": 25}
     encoded = encode_metadata(METADATA_TYPES[12], 0, row)
     assert encoded.hex() == "010c00" + "11" + b"metadata.version".hex() + "0019" + "00"

@@ -10,7 +10,7 @@ from octavo.format.messages.notation import message
 from octavo.format.messages.schema import UNKNOWN_TAGS
 
 
-def test_types_in_the_order_of_the_schema() -> None:
+def test_fields_are_printed_in_the_order_of_the_schema() -> None:
     schema = message("M", "0", "0+", """
         flag     bool
         tagged   int8     tag=0 default=-1
@@ -43,7 +43,7 @@ def test_types_in_the_order_of_the_schema() -> None:
     assert json_text(json_value(schema, 0, {**row, "tagged": 0})).startswith('{"flag":true,"tagged":0,"number"')
 
 
-def test_versions() -> None:
+def test_only_the_fields_of_the_version_are_printed() -> None:
     schema = message("M", "0-2", "none", "old int8 0-1\nnew int8 2+")
     row = {"old": 1, "new": 2}
     assert json_value(schema, 1, row) == {"old": 1}

@@ -20,7 +20,7 @@ from octavo.format.messages.schema import (
 )
 
 
-def test_every_option() -> None:
+def test_every_option_is_parsed() -> None:
     inner = Struct("Inner", (Field("x", INT8), Field("y", Array(STRING))))
     assert parse_fields("""
         plain      int8
@@ -51,7 +51,7 @@ def test_every_option() -> None:
     )
 
 
-def test_message_without_fields() -> None:
+def test_a_message_may_have_no_fields() -> None:
     schema = message("NoOp", "0-2", "1+")
     assert (schema.name, schema.fields) == ("NoOp", ())
     assert (str(schema.versions), str(schema.flexible)) == ("0-2", "1+")
@@ -62,7 +62,7 @@ def test_versions_are_printed_as_written(text: str) -> None:
     assert str(Versions.parse(text)) == text
 
 
-def test_versions() -> None:
+def test_versions_are_a_range() -> None:
     versions = Versions.parse("2-4")
     assert [version for version in range(7) if version in versions] == list(versions) == [2, 3, 4]
     assert list(NO_VERSIONS) == []

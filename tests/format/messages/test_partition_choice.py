@@ -19,11 +19,11 @@ from octavo.format.messages.partition_choice import coordinator_partition, java_
         ("polygenelubricants", -(1 << 31)),
     ],
 )
-def test_java_hash(text: str, hashed: int) -> None:
+def test_a_hash_is_javas(text: str, hashed: int) -> None:
     assert java_hash(text) == hashed
 
 
-def test_partitions() -> None:
+def test_the_partition_is_the_hash_modulo_their_number() -> None:
     assert coordinator_partition("my-group") == 12
     assert coordinator_partition("my-group", 3) == 1906497762 % 3
     assert coordinator_partition("polygenelubricants", 7) == 0

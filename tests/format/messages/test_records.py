@@ -19,7 +19,7 @@ COMMIT_KEY = bytes.fromhex("00010002673100017400000002")
 COMMIT_VALUE = bytes.fromhex("0003000000000000002a0000000500016d0000018bcfe56800")
 
 
-def test_tombstones() -> None:
+def test_a_tombstone_has_a_key_but_no_value() -> None:
     record = decode_consumer_offsets_record(COMMIT_KEY, None)
     assert (record.key.type.name, record.key.data["group"], record.value) == ("OFFSET_COMMIT", "g1", None)
     assert value_json(record) is None
@@ -28,13 +28,13 @@ def test_tombstones() -> None:
 
 
 @pytest.mark.parametrize("type_id", [-1, 9, 18, 24, 32767])
-def test_unknown_record_types(type_id: int) -> None:
+def test_unknown_record_types_are_refused(type_id: int) -> None:
     with pytest.raises(UnknownRecordTypeError, match=f"record type {type_id} is unknown") as caught:
         decode_consumer_offsets_record(type_id.to_bytes(2, "big", signed=True) + COMMIT_KEY[2:], COMMIT_VALUE)
     assert (caught.value.type_id, caught.value.position) == (type_id, 0)
 
 
-def test_unknown_value_versions() -> None:
+def test_unknown_value_versions_are_refused() -> None:
     for version in (b"\x00\x05", b"\xff\xff"):
         with pytest.raises(CorruptionError, match=r"OffsetCommitValue has no version -?[15]; known: 0-4"):
             decode_consumer_offsets_record(COMMIT_KEY, version + COMMIT_VALUE[2:])
@@ -42,7 +42,7 @@ def test_unknown_value_versions() -> None:
         decode_consumer_offsets_record(b"\x00\x00" + COMMIT_KEY[2:], COMMIT_VALUE)
 
 
-def test_cut_prefixes() -> None:
+def test_cut_prefixes_are_refused() -> None:
     with pytest.raises(CorruptionError, match="the record type needs 2 bytes, 1 are left"):
         decode_consumer_offsets_record(b"\x00", None)
     with pytest.raises(CorruptionError, match="the version of OffsetCommitValue needs 2 bytes, 0 are left"):
@@ -82,19 +82,19 @@ def test_a_transactions_tagged_values_have_no_place_in_version_0() -> None:
         ("01140000ff", "1 byte is left after NO_OP_RECORD version 0, expected none", 4),
     ],
 )
-def test_broken_metadata_records(encoded: str, problem: str, position: int) -> None:
+def test_broken_metadata_records_are_refused(encoded: str, problem: str, position: int) -> None:
     with pytest.raises(CorruptionError, match=problem) as caught:
         decode_metadata_record(bytes.fromhex(encoded))
     assert caught.value.position == position
 
 
-def test_metadata_record() -> None:
+def test_a_metadata_record_is_read() -> None:
     row = {"topicName": "t"}
     record = decode_metadata_record(encode_metadata(METADATA_TYPES[28], 0, row))
     assert (record.type, record.version, record.data) == (METADATA_TYPES[28], 0, row)
 
 
-def test_kraft_control() -> None:
+def test_only_kraft_types_are_decoded_and_what_follows_is_ignored() -> None:
     with pytest.raises(CorruptionError, match="control record type 1 is not one of KRaft's"):
         decode_kraft_control(1, b"")
     assert decode_kraft_control(4, b"\x00\x00\x00tail") == {"version": 0}
@@ -104,7 +104,7 @@ SUBSCRIPTION = {"topics": ["t"], "userData": None, "ownedPartitions": [], "gener
 ASSIGNMENT = {"assignedPartitions": [{"topic": "t", "partitions": [0, 1]}], "userData": b"u"}
 
 
-def test_consumer_protocol() -> None:
+def test_the_consumer_protocol_is_written_and_read() -> None:
     encoded = encode_subscription(3, SUBSCRIPTION)
     assert encoded.hex() == "000300000001000174ffffffff00000000ffffffffffff"
     assert decode_subscription(encoded) == (3, SUBSCRIPTION)
@@ -114,7 +114,7 @@ def test_consumer_protocol() -> None:
     assert decode_assignment(encoded) == (1, ASSIGNMENT)
 
 
-def test_newer_consumer_protocol_is_read_as_the_newest_known() -> None:
+def test_a_newer_consumer_protocol_is_read_as_the_newest_known() -> None:
     encoded = encode_subscription(3, SUBSCRIPTION)
     assert decode_subscription(b"\x00\x09" + encoded[2:] + b"more") == (3, SUBSCRIPTION)
     with pytest.raises(CorruptionError, match="ConsumerProtocolSubscription has no version -1"):

@@ -43,7 +43,7 @@ SAMPLES = {
 
 
 @pytest.mark.parametrize("data", SAMPLES)
-def test_text_and_round_trip(data: str) -> None:
+def test_a_record_has_kafkas_text_and_comes_back(data: str) -> None:
     record = decode_metadata(REMOTE_METADATA_TYPES, bytes.fromhex(data))
     assert remote_metadata_text(record) == SAMPLES[data]
     assert encode_metadata(record.type, record.version, record.data).hex() == data
@@ -64,7 +64,7 @@ def test_text_and_round_trip(data: str) -> None:
         (2, {"remotePartitionDeleteState": -1}, "null"),
     ],
 )
-def test_what_kafkas_classes_refuse(type_id: int, change: dict[str, object], reason: str) -> None:
+def test_what_kafkas_classes_refuse_is_refused(type_id: int, change: dict[str, object], reason: str) -> None:
     record = decode_metadata(REMOTE_METADATA_TYPES, bytes.fromhex(list(SAMPLES)[type_id]))
     with pytest.raises(CorruptionError) as caught:
         remote_metadata_text(record._replace(data={**record.data, **change}))
