@@ -79,7 +79,13 @@ def test_each_limit_sees_what_the_one_before_left() -> None:
     ]
 
 
-def test_why_segments_stay() -> None:
+def test_a_time_before_the_records_is_said_to_be_so() -> None:
+    (found, *_) = verdicts(THREE, log(now_ms=400), LogConfig.of({"retention.ms": 7500}))
+    later = THREE[0].largest_timestamp - 400
+    assert found.detail.startswith(f"its largest timestamp lies {later} ms in the future, retention.ms is 7500;")
+
+
+def test_a_verdict_says_why_a_segment_stays() -> None:
     def why(config: dict[str, Given], facts: LogFacts | None = None) -> list[str]:
         return [verdict.detail for verdict in verdicts(THREE, facts or log(), LogConfig.of(config))]
 

@@ -78,7 +78,9 @@ def _why_kept(facts: SegmentFacts, remaining: Sequence[SegmentFacts], log: LogFa
         return f"it ends at offset {facts.end_offset}, the high watermark is {log.high_watermark}"
     by_time, by_size = f"retention.ms is {config.retention_ms}", f"retention.bytes is {config.retention_bytes}"
     if config.retention_ms >= 0:
-        by_time = f"its largest timestamp is {log.now_ms - facts.largest_timestamp} ms old, {by_time}"
+        age_ms = log.now_ms - facts.largest_timestamp
+        age = f"is {age_ms} ms old" if age_ms >= 0 else f"lies {-age_ms} ms in the future"
+        by_time = f"its largest timestamp {age}, {by_time}"
     if config.retention_bytes >= 0:
         by_size = f"it and the rest have {sum(kept.size for kept in remaining)} bytes, {by_size}"
     return f"{by_time}; {by_size}"
