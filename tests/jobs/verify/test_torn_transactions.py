@@ -1,4 +1,4 @@
-"""A crash may come between an ABORT marker and its entry in the transaction index: without a clean stop, no problem."""
+"""A crash may come between an ABORT marker and its entry in the transaction index: that entry may then be missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.cli.runs import octavo as command
 
 
 @pytest.mark.parametrize(("is_clean", "is_last", "exit_code"), [(False, True, 0), (False, False, 1), (True, True, 1)])
-def test_the_entry_of_the_last_marker_may_be_missing(
+def test_the_entry_of_the_last_marker_may_be_missing_without_a_clean_stop(
     tmp_path: Path, is_clean: bool, is_last: bool, exit_code: int
 ) -> None:
     with octavo.LogDir(tmp_path, background=False) as logs:

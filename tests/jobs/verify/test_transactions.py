@@ -35,7 +35,8 @@ def marker(offset: int, producer_id: int, kind: ControlType = ControlType.ABORT)
     )
 
 
-# Producer 1 aborts 0 to 2, producer 2 commits 1 to 3, producer 1 aborts 4 to 6 while producer 3 has one open from 5 on.
+# Producer 1 aborts 0 to 2, producer 2 commits 1 to 3, producer 1 aborts 4 to 6; from 5 on, producer 3 has an open
+# transaction.
 LOG = [data(0, 1), data(1, 2), marker(2, 1), marker(3, 2, ControlType.COMMIT), data(4, 1, 1), data(5, 3), marker(6, 1)]
 ABORTED = [AbortedTxn(1, 0, 2, 1), AbortedTxn(1, 4, 6, 5)]
 
@@ -55,7 +56,7 @@ def write_snapshot(folder: Path, offset: int, *entries: ProducerEntry) -> None:
     path(folder, offset, FileKind.PRODUCER_SNAPSHOT).write_bytes(producer_snapshot.encode(entries))
 
 
-def test_sound(folder: Path) -> None:
+def test_sound_files_give_no_findings(folder: Path) -> None:
     assert findings_of(folder) == []
 
 
@@ -63,7 +64,7 @@ def test_sound(folder: Path) -> None:
     "wrong",
     [
         AbortedTxn(2, 4, 6, 5),  # another producer
-        AbortedTxn(1, 3, 6, 5),  # no batch of it begins there
+        AbortedTxn(1, 3, 6, 5),  # no batch of producer 1 begins there
         AbortedTxn(1, 4, 5, 5),  # no marker there
         AbortedTxn(1, 4, 6, 7),  # another last stable offset
         AbortedTxn(1, 4, 6, 9),
@@ -72,7 +73,7 @@ def test_sound(folder: Path) -> None:
         AbortedTxn(1, 4, 60, 5),  # past the end of the log
     ],
 )
-def test_a_wrong_entry(folder: Path, wrong: AbortedTxn) -> None:
+def test_a_wrong_entry_is_a_problem(folder: Path, wrong: AbortedTxn) -> None:
     write_aborted(folder, [ABORTED[0], wrong])
     found = shown(findings_of(folder))
     assert (TXNINDEX, 34, FindingKind.WRONG_ENTRY, Severity.PROBLEM) in found
@@ -86,7 +87,7 @@ def test_a_missing_entry_would_hand_out_aborted_records(folder: Path) -> None:
     assert [line[2] for line in shown(findings_of(folder))] == [FindingKind.MISSING_ENTRY] * 2
 
 
-def test_order_version_and_length(folder: Path) -> None:
+def test_a_wrong_order_version_or_length_is_a_problem(folder: Path) -> None:
     write_aborted(folder, [ABORTED[1], ABORTED[0]])
     assert (TXNINDEX, 34, FindingKind.WRONG_ENTRY, Severity.PROBLEM) in shown(findings_of(folder))
     content = bytearray(txn_index.encode(ABORTED))
@@ -104,7 +105,7 @@ def test_entries_whose_batches_compaction_removed_stay(folder: Path) -> None:
     assert findings_of(folder) == []
 
 
-def test_a_transaction_that_was_open_when_the_segment_began(folder: Path) -> None:
+def test_a_transaction_that_was_open_when_the_segment_began_is_known_from_the_snapshot(folder: Path) -> None:
     write_segment(folder, 7, data(7, 4), marker(8, 3))
     write_snapshot(folder, 7, ProducerEntry(3, 0, 0, 5, 0, 1000, -1, 5), ProducerEntry(1, 0, 1, 4, 0, 1000, 0, -1))
     index = path(folder, 7, FileKind.TXN_INDEX)
@@ -118,8 +119,8 @@ def test_a_transaction_that_was_open_when_the_segment_began(folder: Path) -> Non
     assert shown(findings_of(folder)) == [(index.name, None, FindingKind.MISSING_ENTRY, Severity.PROBLEM)]
 
 
-def test_what_was_open_at_a_marker_began_after_the_last_stable_offset(folder: Path) -> None:
-    """This rule finds a wrong start even if no snapshot says what was open when the segment began, as with 0.11."""
+def test_what_was_open_at_a_marker_did_not_begin_before_the_last_stable_offset(folder: Path) -> None:
+    """This rule finds a wrong start even if no snapshot says what was open when the segment began."""
     write_segment(folder, 7, data(7, 4), data(8, 5), marker(9, 4), marker(10, 5))
     index = path(folder, 7, FileKind.TXN_INDEX)
     index.write_bytes(txn_index.encode([AbortedTxn(4, 7, 9, 8), AbortedTxn(5, 8, 10, 11)]))
@@ -152,23 +153,23 @@ def test_a_snapshot_follows_from_the_log(folder: Path, entry: ProducerEntry, pro
     assert kinds == (set() if problem is None else {problem})
 
 
-def test_a_producer_twice(folder: Path) -> None:
+def test_a_producer_that_is_listed_twice_is_a_problem(folder: Path) -> None:
     write_snapshot(folder, 7, *[ProducerEntry(1, 0, 1, 4, 0, 1000, 0, -1)] * 2)
     assert shown(findings_of(folder)) == [(f"{7:020}.snapshot", 56, FindingKind.WRONG_STATE, Severity.PROBLEM)]
 
 
-def test_a_snapshot_after_the_end_of_the_log(folder: Path) -> None:
+def test_a_snapshot_after_the_end_of_the_log_is_a_problem(folder: Path) -> None:
     write_snapshot(folder, 8)
     assert shown(findings_of(folder)) == [(f"{8:020}.snapshot", None, FindingKind.BEYOND_END, Severity.PROBLEM)]
 
 
-def test_a_damaged_snapshot(folder: Path) -> None:
+def test_a_damaged_snapshot_is_a_problem(folder: Path) -> None:
     write_snapshot(folder, 7)
     path(folder, 7, FileKind.PRODUCER_SNAPSHOT).write_bytes(b"\0\1\0")
     assert shown(findings_of(folder)) == [(f"{7:020}.snapshot", 0, FindingKind.DAMAGED_FILE, Severity.PROBLEM)]
 
 
-def test_a_marker_that_cannot_be_read(folder: Path) -> None:
+def test_a_marker_that_cannot_be_read_is_a_problem(folder: Path) -> None:
     from octavo.format.batches.batch import build_batch
     from octavo.format.record import Record
 
@@ -204,7 +205,7 @@ def test_a_producer_that_expired_between_two_transactions_has_no_coordinator_epo
     entry = ProducerEntry(1, 0, 0, 2, 0, 1000, -1, 2)
     write_snapshot(folder, 3, entry)
     assert findings_of(folder) == []
-    write_segment(folder, 3, marker(3, 1, ControlType.COMMIT))  # it has the coordinator's epoch
+    write_segment(folder, 3, marker(3, 1, ControlType.COMMIT))  # the marker has the coordinator's epoch
     write_snapshot(folder, 4, entry._replace(current_txn_first_offset=-1))
     assert shown(findings_of(folder)) == [(f"{4:020}.snapshot", 10, FindingKind.WRONG_STATE, Severity.PROBLEM)]
 
@@ -215,7 +216,7 @@ def test_a_producer_that_expired_before_a_marker_has_no_sequence(tmp_path: Path)
     entry = ProducerEntry(1, 0, -1, -1, 0, 1000, 0, -1)
     write_snapshot(folder, 3, entry)
     assert findings_of(folder) == []
-    write_segment(folder, 3, data(3, 1))  # it has a sequence
+    write_segment(folder, 3, data(3, 1))  # the batch has a sequence
     write_snapshot(folder, 4, entry._replace(current_txn_first_offset=3))
     assert shown(findings_of(folder)) == [(f"{4:020}.snapshot", 10, FindingKind.WRONG_STATE, Severity.PROBLEM)]
 
@@ -228,7 +229,9 @@ def test_a_producer_that_expired_before_a_marker_has_no_sequence(tmp_path: Path)
         ProducerEntry(1, 0, 0, 0, 0, 1000, 0, -1),  # 1.0: the time of the data before it
     ],
 )
-def test_what_brokers_wrote_of_a_producer_after_its_marker(tmp_path: Path, entry: ProducerEntry) -> None:
+def test_what_any_broker_wrote_about_a_producer_after_its_marker_is_accepted(
+    tmp_path: Path, entry: ProducerEntry
+) -> None:
     folder = tmp_path / "orders-0"
     end = EndTransactionMarker(ControlType.COMMIT, 0)
     later = build_marker_batch(end, offset=1, timestamp=2000, producer_id=1, producer_epoch=0, partition_leader_epoch=0)
@@ -238,7 +241,7 @@ def test_what_brokers_wrote_of_a_producer_after_its_marker(tmp_path: Path, entry
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_was_open_at_a_marker_is_found_as_by_looking_at_all_before_it(tmp_path: Path, seed: int) -> None:
+def test_what_was_open_at_a_marker_is_found_as_by_a_search_of_all_earlier_entries(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
     entries, last = [], 0
     for producer_id in range(40):
