@@ -25,8 +25,8 @@ def columns(rows: int = 1, **given: Any) -> RecordColumns:
 def spoiled() -> dict[str, RecordColumns]:
     """Columns that must be refused, each wrong in one way; most point outside their arrays."""
     good = binary(b"ab", b"c")
-    descending, behind, before, short = binary(b"ab", b"c"), binary(b"ab", b"c"), binary(b"ab", b"c"), binary(b"ab")
-    descending.offsets[1], behind.offsets[2], before.offsets[0] = 3, 4, -1
+    descending, beyond, before, short = binary(b"ab", b"c"), binary(b"ab", b"c"), binary(b"ab", b"c"), binary(b"ab")
+    descending.offsets[1], beyond.offsets[2], before.offsets[0] = 3, 4, -1
     descending.offsets[2] = 2
     few_bits = binary(*[b"a"] * 2)
     few_bits.validity = few_bits.validity[:0] if few_bits.validity is not None else None
@@ -37,7 +37,7 @@ def spoiled() -> dict[str, RecordColumns]:
 
     return {
         "offsets descend": columns(2, key=descending),
-        "an offset behind the data": columns(2, value=behind),
+        "an offset beyond the data": columns(2, value=beyond),
         "an offset before the data": columns(2, key=before),
         "too few values": columns(2, value=short),
         "too few bits": columns(2, key=few_bits),
@@ -48,7 +48,7 @@ def spoiled() -> dict[str, RecordColumns]:
         "more headers than there are": with_headers(0, 1, 3),
         "far more headers than there are": with_headers(0, 1, 2**31 - 1),
         "too few header offsets": with_headers(0, 1),
-        "header keys that lead outside": with_headers(0, 1, 2, header_key=behind),
+        "header keys that lead outside": with_headers(0, 1, 2, header_key=beyond),
         "header values that lead outside": with_headers(0, 1, 2, header_value=descending),
         "headers without keys": with_headers(0, 1, 2, header_key=None),
         "a header whose key is null": with_headers(0, 1, 2, header_key=binary(b"a", None)),

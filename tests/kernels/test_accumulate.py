@@ -19,7 +19,8 @@ from tests.kernels import implementations
 
 NO_HEADERS = b"\0"
 MAX_BYTES = 1 << 20
-# The three records of Kafka's own accumulator: deltas forward and back, a null key, a null value, a header.
+# Three records, with deltas forward and back, a null key, a null value and a header; and the batch that Kafka's own
+# accumulator makes of them.
 SENT = [
     (1_700_000_000_000, b"k1", b"v1", NO_HEADERS),
     (1_700_000_000_010, None, b"v2", bytes.fromhex("02026802") + b"x"),
@@ -74,7 +75,7 @@ def test_a_buffer_that_is_too_short_is_made_longer_by_the_caller(kernels: Simple
     assert kernels.append_record(batch, *record) == 0
 
 
-def test_a_record_has_an_upper_bound(kernels: SimpleNamespace) -> None:
+def test_a_record_whose_upper_bound_exceeds_the_limit_is_refused(kernels: SimpleNamespace) -> None:
     record = (open_batch(), 0, None, b"0123456789", NO_HEADERS, 1000, 0.0)
     assert kernels.append_record(*record, 94) == Refused.TOO_LARGE
     assert kernels.append_record(*record, 95) == 0
@@ -117,7 +118,7 @@ RATIOS = st.sampled_from([0.0, 0.3, 0.995, 1.0, 1.2])
 
 @given(RECORDS, st.integers(1, 400), RATIOS)
 def test_columns_are_cut_as_single_records_fill_batches(records: list[Record], batch_size: int, ratio: float) -> None:
-    """Both kernels, both ways: the same records per batch, the same bytes."""
+    """The compiled kernel and its twin give the same batches, byte for byte, from columns and from single records."""
     numbered = [record._replace(offset=offset) for offset, record in enumerate(records)]
     columns = from_records(numbered)
     tables = []
@@ -172,7 +173,7 @@ def record_bytes(record: Record) -> bytes:
 
 
 def upper_bound(record: Record) -> int:
-    """61 + 21 + key, value and headers after their lengths: all of a record but its length, attributes, deltas."""
+    """61 + 21 + key, value and headers with their lengths: all of a record but its length, attributes and deltas."""
     whole = record_bytes(record)
     return BATCH_OVERHEAD + layout.MAX_RECORD_OVERHEAD + len(whole) - _varint_bytes(whole) - 3
 

@@ -59,7 +59,7 @@ def walk(kernels: SimpleNamespace, data: bytes, rows: int, check_crc: bool) -> t
 
 @given(st.lists(ENTRIES, max_size=6).map(b"".join), TAILS, CHANGES, st.integers(0, 8), st.booleans())
 @settings(max_examples=300)
-def test_walks(data: bytes, tail: bytes, changes: list[tuple[int, int]], rows: int, check_crc: bool) -> None:
+def test_walks_agree(data: bytes, tail: bytes, changes: list[tuple[int, int]], rows: int, check_crc: bool) -> None:
     data = mutated(data + tail, changes)
     compiled, reference = (walk(kernels, data, rows, check_crc) for kernels in both())
     assert compiled[0].tolist() == reference[0].tolist()
@@ -93,7 +93,7 @@ def decode_all(
 
 @given(st.lists(BATCHES, min_size=1, max_size=4), CHANGES, ROOM, st.integers(0, 63))
 @settings(max_examples=300)
-def test_decodes(
+def test_decodes_agree(
     entries: list[bytes], changes: list[tuple[int, int]], room: tuple[int, int, int, int], wanted: int
 ) -> None:
     whole, table = table_of(*entries)
@@ -103,7 +103,7 @@ def test_decodes(
 
 
 @given(st.lists(BATCHES, min_size=1, max_size=4), CHANGES, st.integers(0, 63))
-def test_decodes_of_what_a_walk_found(entries: list[bytes], changes: list[tuple[int, int]], wanted: int) -> None:
+def test_decodes_of_what_a_walk_found_agree(entries: list[bytes], changes: list[tuple[int, int]], wanted: int) -> None:
     """Counts, offsets and sizes of the table are mutated here too."""
     data = mutated(b"".join(entries), changes)
     table = walk(both()[1], data, 10, False)[0]
@@ -113,7 +113,7 @@ def test_decodes_of_what_a_walk_found(entries: list[bytes], changes: list[tuple[
 
 
 @given(st.lists(RECORDS, max_size=4), CHANGES, st.integers(0, 300), st.integers(0, 300), st.integers(0, 5))
-def test_decodes_of_records_elsewhere(
+def test_decodes_of_records_elsewhere_agree(
     records: list[bytes], changes: list[tuple[int, int]], one: int, other: int, count: int
 ) -> None:
     data = mutated(b"".join(records), changes)
@@ -136,7 +136,7 @@ SET_OPTIONS = st.fixed_dictionaries(
 
 @given(st.lists(MESSAGES, max_size=5).map(b"".join), TAILS, CHANGES, ROOM, st.integers(0, 63), SET_OPTIONS)
 @settings(max_examples=300)
-def test_message_sets(
+def test_decodes_of_message_sets_agree(
     data: bytes,
     tail: bytes,
     changes: list[tuple[int, int]],
@@ -197,7 +197,7 @@ def attempt(function: Any, *arguments: Any) -> Any:
 
 @given(COLUMNS, st.integers(-1, 4), st.integers(0, 7), INT64 | st.just(0), INT64, st.integers(0, 150))
 @settings(max_examples=300)
-def test_encoded_records(
+def test_encoded_records_agree(
     columns: RecordColumns, first: int, end: int, base_offset: int, base_timestamp: int, room: int
 ) -> None:
     results: list[Any] = []
@@ -210,7 +210,7 @@ def test_encoded_records(
 
 @given(COLUMNS, st.integers(-1, 4), st.lists(st.integers(-1, 3), max_size=3), st.integers(0, 400), st.integers(0, 70))
 @settings(max_examples=300)
-def test_encoded_batches(columns: RecordColumns, row: int, counts: list[int], room: int, at: int) -> None:
+def test_encoded_batches_agree(columns: RecordColumns, row: int, counts: list[int], room: int, at: int) -> None:
     results: list[Any] = []
     for kernels in both():
         out, table = bytearray(room), np.zeros(len(counts), BATCH)

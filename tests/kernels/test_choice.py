@@ -1,4 +1,4 @@
-"""Which kernels a process uses: the compiled ones, or the plain-Python twins, which say so once."""
+"""Which kernels a process uses, the compiled ones or the plain-Python twins, and when it says so."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 from octavo.kernels import TWIN_NOTICE
 
-# As on a machine without a compiler: the modules do not exist.
+# As on a machine without a compiler: a compiled module cannot be imported.
 WITHOUT_KERNELS = "import sys; sys.modules['octavo.kernels.compiled.decode'] = None\n"
 USE = "from octavo.format.batches import batch, walker; from octavo.kernels import COMPILED; print(COMPILED)"
 

@@ -21,7 +21,7 @@ def decode(kernels: SimpleNamespace, *entries: bytes, wanted: int = Column.ALL) 
     return outcome, content(out, wanted)
 
 
-def test_golden_batch(kernels: SimpleNamespace) -> None:
+def test_a_golden_batch_becomes_columns(kernels: SimpleNamespace) -> None:
     outcome, columns = decode(kernels, BATCHES["transactional"])
     assert outcome == (Code.DONE, 1, 0, 0)
     assert columns == {
@@ -36,7 +36,7 @@ def test_golden_batch(kernels: SimpleNamespace) -> None:
     }
 
 
-def test_golden_batches_one_after_another(kernels: SimpleNamespace) -> None:
+def test_golden_batches_one_after_another_fill_the_same_columns(kernels: SimpleNamespace) -> None:
     names = ("transactional", "commit", "empty", "horizon", "horizon_v0", "appended")
     outcome, columns = decode(kernels, *(BATCHES[name] for name in names))
     assert outcome == (Code.DONE, len(names), 0, 0)
@@ -75,18 +75,18 @@ PROBLEMS = {
     "header value beyond the record": (Code.HEADER_BEYOND_RECORD, sized(b"\0" * 5 + b"\2\2x\4y"), 1, 9, 2),
     "header without a key": (Code.BROKEN_VARINT, sized(b"\0" * 5 + b"\4\0\0\0\x80"), 1, 10, 0),
     "header without a value": (Code.BROKEN_VARINT, sized(b"\0" * 5 + b"\2\2x"), 1, 9, 0),
-    "a record more than declared": (Code.TRAILING_BYTES, record() * 3, 2, 18, 9),
+    "one record more than declared": (Code.TRAILING_BYTES, record() * 3, 2, 18, 9),
     "-1 records": (Code.NEGATIVE_COUNT, record(), -1, 0, -1),
-    "least records": (Code.NEGATIVE_COUNT, record(), -(2**31), 0, -(2**31)),
+    "smallest count": (Code.NEGATIVE_COUNT, record(), -(2**31), 0, -(2**31)),
     "more records than bytes": (Code.TOO_MANY_RECORDS, b"\0" * 13, 2, 0, 2),
-    "most records": (Code.TOO_MANY_RECORDS, record(), 2**31 - 1, 0, 2**31 - 1),
+    "largest count": (Code.TOO_MANY_RECORDS, record(), 2**31 - 1, 0, 2**31 - 1),
 }
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("wanted", [Column.ALL, Column(0)], ids=["all", "check"])
-def test_every_problem(kernels: SimpleNamespace, name: str, wanted: Column) -> None:
-    """The sound batch before it stays, nothing of the damaged one does, and the next one is not read."""
+def test_every_problem_ends_the_decode_with_its_code(kernels: SimpleNamespace, name: str, wanted: Column) -> None:
+    """The sound batch before the damaged one stays, nothing of the damaged one does, and the next one is not read."""
     code, records, count, position, found = PROBLEMS[name]
     sound = batch(record(1, None, None, ((b"h", None),)), 1)
     outcome, columns = decode(kernels, sound, batch(records, count), sound, wanted=wanted)
@@ -96,7 +96,7 @@ def test_every_problem(kernels: SimpleNamespace, name: str, wanted: Column) -> N
 
 
 def test_the_problems_are_all_that_a_decode_can_end_with() -> None:
-    """FULL has its own tests; the other codes are for message sets and encoding."""
+    """DONE and FULL have their own tests; the other codes are for message sets and encoding."""
     elsewhere = set(Code) - {problem[0] for problem in PROBLEMS.values()}
     of_messages = {Code.MESSAGE_TOO_SMALL, Code.MESSAGE_CRC_MISMATCH, Code.NESTED_COMPRESSION, Code.EMPTY_MESSAGE_SET}
     of_messages |= {Code.OFFSET_BELOW_INNER, Code.FIELD_BEYOND_MESSAGE}
@@ -131,7 +131,7 @@ def test_attributes_of_a_record_are_never_read(kernels: SimpleNamespace) -> None
 
 
 def test_varints_need_not_be_minimal(kernels: SimpleNamespace) -> None:
-    """Five groups have room for 35 bits: those above the 32nd are dropped, as in Kafka. Likewise ten and 64."""
+    """Five groups have room for 35 bits, ten for 70: those above the 32nd or the 64th are dropped, as in Kafka."""
     wide_one = b"\x82\x80\x80\x80\x70"  # 1, and bits above the 32nd
     widest_one = b"\x82" + b"\x80" * 8 + b"\x7e"
     body = (

@@ -155,7 +155,7 @@ def _offset_before_the_data(columns: RecordColumns) -> None:
     columns.key.offsets[0] = -1
 
 
-def _offset_behind_the_data(columns: RecordColumns) -> None:
+def _offset_beyond_the_data(columns: RecordColumns) -> None:
     assert columns.header_value is not None
     columns.header_value.offsets[0] = len(columns.header_value.data) + 1
 
@@ -183,7 +183,7 @@ def _no_offsets_at_all(columns: RecordColumns) -> None:
 
 SPOILED: list[Callable[[RecordColumns], None]] = [
     *(_without(name) for name in ("key", "value", "header_offsets", "header_key", "header_value")),
-    *(_no_validity, _short_validity, _offset_before_the_data, _offset_behind_the_data, _too_many_rows),
+    *(_no_validity, _short_validity, _offset_before_the_data, _offset_beyond_the_data, _too_many_rows),
     *(_negative_rows, _negative_header_rows, _too_many_header_rows, _no_offsets_at_all),
 ]
 
@@ -200,7 +200,7 @@ def test_columns_that_cannot_be_filled_are_refused(
         kernels.decode_messages(message(), 0, len(message()), out)
 
 
-def test_an_offset_never_passes_its_int32(kernels: SimpleNamespace) -> None:
+def test_an_offset_never_exceeds_an_int32(kernels: SimpleNamespace) -> None:
     """A buffer may be larger than offsets can reach; the memory is reserved but never touched."""
     out = RecordColumns.empty(10, 0, 10, 1000)
     assert out.key is not None and out.value is not None

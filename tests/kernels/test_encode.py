@@ -40,7 +40,7 @@ def test_golden_batches_come_out_again(kernels: SimpleNamespace, names: tuple[st
     assert header.tolist() == table.tolist()
 
 
-def test_every_kind_of_record(kernels: SimpleNamespace) -> None:
+def test_every_kind_of_record_is_encoded(kernels: SimpleNamespace) -> None:
     headers = ((b"a", b"b"), (b"", None), (b"long" * 40, b""))
     expected = [record(0, None, b""), record(1, b"", None), record(2, b"k" * 200, b"v" * 70, headers, delta_ms=-3)]
     source = columns(
@@ -56,7 +56,7 @@ def test_every_kind_of_record(kernels: SimpleNamespace) -> None:
 
 
 @pytest.mark.parametrize("length", [*range(20), 31, 32, 33, 63, 64, 65, 127, 128, 129, 300])
-def test_values_of_every_length(kernels: SimpleNamespace, length: int) -> None:
+def test_values_of_every_length_are_encoded(kernels: SimpleNamespace, length: int) -> None:
     value = bytes(range(256)) * 2
     source = columns(2, key=binary(value[:length], b"-"), value=binary(value[1 : 1 + length], b"+"))
     assert encode(kernels, source, 2) == record(0, value[:length], value[1 : 1 + length]) + record(1, b"-", b"+")
@@ -72,7 +72,7 @@ def test_a_column_without_validity_has_no_nulls(kernels: SimpleNamespace) -> Non
     assert encode(kernels, columns(key=column)) == record(0, b"x", None)
 
 
-def test_rows_in_the_middle(kernels: SimpleNamespace) -> None:
+def test_rows_in_the_middle_are_encoded_alone(kernels: SimpleNamespace) -> None:
     source = columns(10, key=binary(*(bytes([i]) if i % 2 else None for i in range(10))))
     out = bytearray(100)
     code, end = kernels.encode_records(source, 3, 5, 3, 0, out, 7)
@@ -86,12 +86,12 @@ def test_deltas_wrap_around(kernels: SimpleNamespace) -> None:
 
 
 @pytest.mark.parametrize("delta", [2**31 - 1, -(2**31)])
-def test_the_largest_deltas(kernels: SimpleNamespace, delta: int) -> None:
+def test_the_largest_deltas_are_encoded(kernels: SimpleNamespace, delta: int) -> None:
     assert encode(kernels, columns(offset=np.array([delta]))) == record(delta, None, None)
 
 
 @pytest.mark.parametrize("delta", [2**31, -(2**31) - 1, 2**63 - 1, -(2**63)])
-def test_an_offset_out_of_reach(kernels: SimpleNamespace, delta: int) -> None:
+def test_an_offset_out_of_reach_ends_the_encoding(kernels: SimpleNamespace, delta: int) -> None:
     source = columns(2, offset=np.array([0, delta]))
     assert kernels.encode_records(source, 0, 2, 0, 0, bytearray(100), 5) == (Code.DELTA_OUT_OF_RANGE, 5)
     table = np.zeros(2, BATCH)
@@ -101,7 +101,7 @@ def test_an_offset_out_of_reach(kernels: SimpleNamespace, delta: int) -> None:
     assert (table["size"].tolist(), table["magic"].tolist()) == ([68, 0], [2, 0])
 
 
-def test_a_buffer_that_is_too_small(kernels: SimpleNamespace) -> None:
+def test_a_buffer_that_is_too_small_is_reported_as_full(kernels: SimpleNamespace) -> None:
     """The kernel needs room for five bytes in front of a record, the most that its length can take."""
     source = columns(1, key=binary(b"key"))
     for room in range(9 + 5):
@@ -128,7 +128,7 @@ def test_batches_that_do_not_fit_are_left(kernels: SimpleNamespace) -> None:
     assert kernels.encode_batches(source, 0, table, out, 0) == (Code.DONE, 3, 3 * size)
 
 
-def test_empty_batches(kernels: SimpleNamespace) -> None:
+def test_empty_batches_are_headers_alone(kernels: SimpleNamespace) -> None:
     out = bytearray(2 * BATCH_OVERHEAD)
     assert kernels.encode_batches(columns(0), 0, np.zeros(2, BATCH), out, 0) == (Code.DONE, 2, len(out))
     assert kernels.encode_batches(columns(0), 0, np.zeros(0, BATCH), out, 5) == (Code.DONE, 0, 5)
@@ -136,7 +136,7 @@ def test_empty_batches(kernels: SimpleNamespace) -> None:
 
 
 @pytest.mark.parametrize("name", spoiled())
-def test_columns_that_lead_outside_are_refused(kernels: SimpleNamespace, name: str) -> None:
+def test_unsound_columns_are_refused(kernels: SimpleNamespace, name: str) -> None:
     source = spoiled()[name]
     table = np.zeros(1, BATCH)
     table["count"] = 2

@@ -76,7 +76,7 @@ def test_a_record_stays_if_its_offset_is_its_keys_last(kernels: SimpleNamespace)
     assert done.state[4:] == [3, 2, 0]
 
 
-def test_a_batch_keeps_its_offsets_and_counts_timestamps_again(kernels: SimpleNamespace) -> None:
+def test_a_batch_keeps_its_offsets_and_takes_its_timestamps_from_what_stays(kernels: SimpleNamespace) -> None:
     # F14
     done = filtered(kernels, PAIR + LATER)
     header, records = decode_batch(done.data)
@@ -130,7 +130,7 @@ def test_records_without_a_key_are_removed(kernels: SimpleNamespace) -> None:
     assert (offsets(done.data), done.state[-1]) == ([1], 1)
 
 
-def test_what_lies_after_the_table_stays(kernels: SimpleNamespace) -> None:
+def test_what_lies_after_the_last_offset_of_the_table_stays(kernels: SimpleNamespace) -> None:
     data = PAIR + batch(record(0, None), 1, base_offset=20)
     done = filtered(kernels, data, table=latest(kernels, LATER, latest_offset=10))
     assert offsets(done.data) == [13, 20]
@@ -168,8 +168,9 @@ def test_a_marker_stays_and_gets_a_horizon_when_nothing_of_its_transaction_is_le
     assert (header.delete_horizon_ms, header.attributes & CONTROL, records[0].timestamp) == (HORIZON, CONTROL, 70)
 
 
-def test_numbers_that_are_longer_than_needed_are_written_again(kernels: SimpleNamespace) -> None:
-    tail = b"\x82\x00k" + b"\x82\x80\x00v" + b"\x82\x00" + b"\x82\x00h" + b"\x89\x80\x80\x80\x10"  # 1 header, null
+def test_varints_that_are_longer_than_needed_are_shortened(kernels: SimpleNamespace) -> None:
+    # One header, whose value is null.
+    tail = b"\x82\x00k" + b"\x82\x80\x00v" + b"\x82\x00" + b"\x82\x00h" + b"\x89\x80\x80\x80\x10"
     body = b"\x07" + b"\x80\x00" + b"\x84\x00" + tail
     odd = batch(record(0, b"a") + bytes([2 * len(body)]) + body, 2, last_offset_delta=2)
     done = filtered(kernels, odd + LATER)
@@ -178,7 +179,7 @@ def test_numbers_that_are_longer_than_needed_are_written_again(kernels: SimpleNa
     assert done.data[: len(wanted)] == wanted
 
 
-def test_without_room_the_batch_is_left(kernels: SimpleNamespace) -> None:
+def test_a_batch_that_does_not_fit_is_left_for_the_next_call(kernels: SimpleNamespace) -> None:
     done = filtered(kernels, PAIR + LATER, room=61 + 30 + 2 * 14)
     assert (done.code, done.row, offsets(done.data)) == (Code.FULL, 1, [13])
 
@@ -189,7 +190,7 @@ def test_what_comes_before_damage_is_done(kernels: SimpleNamespace) -> None:
     assert (done.code, done.row, done.data) == (Code.TRAILING_BYTES, 1, LATER)
 
 
-def test_records_unpacked_elsewhere(kernels: SimpleNamespace) -> None:
+def test_records_may_be_unpacked_elsewhere(kernels: SimpleNamespace) -> None:
     """What stays whole is copied unchanged; the rest is written uncompressed, for the caller to compress."""
     plain = record(0, b"a", b"1") + record(1, b"b", b"2")
     packed = [batch(b"packed", 2, base_offset=base, attributes=3, last_offset_delta=1) for base in (0, 10)]

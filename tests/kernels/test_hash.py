@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tests.kernels import implementations
 
 BYTES = random.Random(1).randbytes(3 * 4096 * 3 + 17)
-# Around the lengths where the instruction's three streams begin (64, 512 and 4096 bytes each) and where two are joined.
+# Around the lengths at which the instruction's three streams, of 64, 512 or 4096 bytes each, run once, twice and three
+# times.
 STREAMS = [3 * stream * times + more for stream in (64, 512, 4096) for times in (1, 2, 3) for more in range(-9, 10)]
 LENGTHS = sorted({*range(301), *(length for length in STREAMS if length <= len(BYTES))})
 

@@ -21,7 +21,7 @@ Rows = list[tuple[int, int, int]]
 
 
 def table_of(rows: Rows) -> NDArray[np.void]:
-    """Batches of size, last offset delta and timestamp, one after the other."""
+    """Batches of these sizes, last offset deltas and timestamps, one after the other."""
     table, offset = np.zeros(len(rows), BATCH), BASE
     for row, (size, delta, timestamp) in zip(table, rows, strict=True):
         row["size"], row["base_offset"], row["last_offset_delta"] = size, offset, delta
@@ -35,7 +35,7 @@ def start(since: int = 0, max_timestamp: int = -1, last_offset: int = BASE - 1, 
 
 
 class Run:
-    """What a call makes, decoded."""
+    """The entries that a call makes, decoded, and the counters after it."""
 
     def __init__(
         self,
@@ -53,8 +53,8 @@ class Run:
         self.counters = dict(zip(INDEX_COUNTERS, counters, strict=True))
 
 
-# I1: after more than index.interval.bytes one entry into each index; they need not name the same offset
-def test_entry_after_more_than_the_interval(kernels: SimpleNamespace) -> None:
+# I1: after more than index.interval.bytes, each index gets one entry; the two need not name the same offset
+def test_an_entry_follows_more_than_the_interval(kernels: SimpleNamespace) -> None:
     table = table_of([(100, 1, 50), (150, 1, 90), (1, 1, 70), (100, 1, 60), (151, 1, 95), (100, 1, 95)])
     run = Run(kernels, table, start())
     assert run.offsets == [(BASE + 7, 251), (BASE + 11, 502)]
@@ -69,7 +69,7 @@ def test_entry_after_more_than_the_interval(kernels: SimpleNamespace) -> None:
     }
 
 
-def test_timestamp_that_is_not_larger_gets_no_entry(kernels: SimpleNamespace) -> None:
+def test_a_timestamp_that_is_not_larger_gets_no_entry(kernels: SimpleNamespace) -> None:
     run = Run(kernels, table_of([(300, 0, 5), (300, 0, 5), (300, 0, -1)]), start(max_timestamp=5, last_timestamp=5))
     assert (len(run.offsets), run.times) == (2, [])
     without = Run(kernels, table_of([(300, 0, -1)] * 3), start())
@@ -129,7 +129,7 @@ def test_both_agree_and_the_number_of_calls_does_not_matter(
 
 @pytest.mark.parametrize(("offset", "delta"), [(2**63 - 1, 5), (-(2**63), -5), (-(2**63), 0), (2**63 - 1, 0)])
 def test_offsets_wrap_around_as_in_java(kernels: SimpleNamespace, offset: int, delta: int) -> None:
-    """They do not belong to this index, and are not an error."""
+    """Such offsets do not belong to this index, and are not an error."""
     table = table_of([(300, 0, 5), (300, 0, 6), (300, 0, 7)])
     table["base_offset"][1], table["last_offset_delta"][1] = offset, delta
     run = Run(kernels, table, start(), interval=0)

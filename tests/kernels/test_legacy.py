@@ -20,7 +20,7 @@ def decode(kernels: SimpleNamespace, data: bytes, **options: Any) -> tuple[Outco
 
 
 @pytest.mark.parametrize(("name", "timestamps"), [("v0", [-1, -1]), ("v1", [TS0, TS0 + 5])])
-def test_golden_messages(kernels: SimpleNamespace, name: str, timestamps: list[int]) -> None:
+def test_golden_messages_become_columns(kernels: SimpleNamespace, name: str, timestamps: list[int]) -> None:
     outcome, columns = decode(kernels, MESSAGES[name])
     assert outcome == (Code.DONE, 0, 0, 0)
     assert columns == {
@@ -69,13 +69,13 @@ def test_every_problem_takes_back_the_whole_set(kernels: SimpleNamespace, name: 
 
 
 @pytest.mark.parametrize("left", range(12))
-def test_an_incomplete_message_ends_the_set(kernels: SimpleNamespace, left: int) -> None:
+def test_a_message_that_is_cut_in_its_offset_or_size_ends_the_set(kernels: SimpleNamespace, left: int) -> None:
     outcome, columns = decode(kernels, SOUND + SOUND[:left])
     assert (outcome, columns["rows"]) == ((Code.DONE, 0, 0, 0), 1)
     assert decode(kernels, SOUND[:left])[0] == (Code.EMPTY_MESSAGE_SET, 0, 0, left)
 
 
-def test_a_message_that_is_cut_ends_the_set(kernels: SimpleNamespace) -> None:
+def test_a_message_that_is_cut_after_its_size_ends_the_set(kernels: SimpleNamespace) -> None:
     for left in range(12, LENGTH):
         assert decode(kernels, SOUND + SOUND[:left])[1]["rows"] == 1
         assert decode(kernels, SOUND[:left])[0] == (Code.EMPTY_MESSAGE_SET, 0, 0, left)
@@ -100,7 +100,7 @@ def test_absolute_offsets_stay(kernels: SimpleNamespace) -> None:
     assert decode(kernels, message(3) + message(4), relative=False, wrapper_offset=9)[1]["offset"] == [3, 4]
 
 
-def test_a_wrapper_offset_below_its_last_message(kernels: SimpleNamespace) -> None:
+def test_a_wrapper_offset_below_its_last_message_is_a_problem(kernels: SimpleNamespace) -> None:
     data = message(3) + message(4)
     assert decode(kernels, data, relative=True, wrapper_offset=3)[0] == (Code.OFFSET_BELOW_INNER, 0, len(data) // 2, 4)
     assert decode(kernels, data, relative=True, wrapper_offset=-1)[0][0] == Code.OFFSET_BELOW_INNER

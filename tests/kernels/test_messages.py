@@ -1,4 +1,4 @@
-"""The compiled coders of messages give what the plain ones give, for sound and for broken messages."""
+"""The compiled coders of protocol messages give what the plain ones give, for sound and for broken messages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def outcome(code: Callable[..., Any], *given: object) -> object:
 
 
 @pytest.mark.parametrize(("schema", "version"), VERSIONED, ids=VERSIONED_IDS)
-def test_the_same_rows_bytes_and_errors(schema: MessageSchema, version: int) -> None:
+def test_both_give_the_same_rows_bytes_and_errors(schema: MessageSchema, version: int) -> None:
     random = Random(f"{schema.name} {version}")
     simple = plain(schema, version)
     fast = compiled(schema, version, simple)
@@ -88,7 +88,7 @@ def with_head(parts: list[Part]) -> list[Part]:
 
 
 def _readable(found: object) -> object:
-    """The text without the addresses of views, which are different objects."""
+    """The text without the addresses of views, which differ between the two."""
     if isinstance(found, tuple) and isinstance(found[0], str):
         head, *rest = found[0].split("<memory at ")
         return "".join([head, *(part.partition(">")[2] for part in rest)]), found[1:]

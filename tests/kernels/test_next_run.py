@@ -31,7 +31,7 @@ def runs(kernels: SimpleNamespace, data: bytes, max_bytes: int = MANY) -> list[t
     return found
 
 
-def test_every_kind(kernels: SimpleNamespace) -> None:
+def test_every_kind_forms_runs_of_its_own(kernels: SimpleNamespace) -> None:
     one = batch(record(), 1)
     short, unknown = batch(b"", 1, size=14)[:26], batch(record(), 1, magic=3)
     plain, packed, wrapper = one + one, strings.BATCHES["gzip"] * 3, strings.WRAPPERS["v1_gzip"] * 2

@@ -172,13 +172,13 @@ def test_batches_bring_their_keys_and_their_last_offset(kernels: SimpleNamespace
     assert offsets_of(kernels, table, [b"a", b"b"]) == [20, 11]
 
 
-def test_a_batch_that_is_skipped_moves_the_latest_offset_alone(kernels: SimpleNamespace) -> None:
+def test_a_batch_that_is_skipped_only_moves_the_latest_offset(kernels: SimpleNamespace) -> None:
     table = table_of(100)
     assert mapped(kernels, table, data_of((10, [b"a"]), (20, [b"b"])), skip=1) == Code.DONE
     assert (table.latest_offset, table.size) == (20, 1)
 
 
-def test_the_latest_offset_stays_where_all_lies_before_the_first(kernels: SimpleNamespace) -> None:
+def test_the_latest_offset_stays_if_all_offsets_lie_before_the_first(kernels: SimpleNamespace) -> None:
     table = table_of(100)
     assert mapped(kernels, table, data_of((10, [b"a"])), first=11) == Code.DONE
     assert (table.latest_offset, table.size) == (-1, 0)
@@ -205,7 +205,7 @@ def test_a_full_table_takes_batches_without_keys(kernels: SimpleNamespace) -> No
     assert (table.latest_offset, table.size) == (21, 2)
 
 
-def test_many_small_batches(both: tuple[SimpleNamespace, SimpleNamespace]) -> None:
+def test_both_map_many_small_batches_alike(both: tuple[SimpleNamespace, SimpleNamespace]) -> None:
     batches: list[tuple[int, list[bytes | None]]] = [(number, [b"%d" % (number % 37)]) for number in range(300)]
     data = data_of(*batches)
     tables = [table_of(100) for _ in both]
@@ -223,7 +223,9 @@ def test_many_small_batches(both: tuple[SimpleNamespace, SimpleNamespace]) -> No
         (b"\x10\x00\x00\x00\x7ek\x02v\x00", 1, Code.KEY_BEYOND_RECORD),
     ],
 )
-def test_damaged_records(kernels: SimpleNamespace, records: bytes, count: int, code: Code) -> None:
+def test_damaged_records_end_the_mapping_with_their_code(
+    kernels: SimpleNamespace, records: bytes, count: int, code: Code
+) -> None:
     assert mapped(kernels, table_of(9), batch(records, count)) == code
 
 
@@ -233,7 +235,7 @@ def test_memory_that_holds_no_slot_is_refused(kernels: SimpleNamespace) -> None:
         kernels.map_columns(table, columns_of(kernels, [b"a"]), 0)
 
 
-def test_positions_lie_inside_the_data(kernels: SimpleNamespace) -> None:
+def test_a_position_outside_the_data_is_refused(kernels: SimpleNamespace) -> None:
     found = walk(data_of((0, [b"a"])))
     found.table["position"] = 10**6
     with pytest.raises(ValueError, match="inside a buffer"):

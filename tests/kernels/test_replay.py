@@ -59,7 +59,7 @@ def entry(producers: ProducerArrays, producer_id: int) -> dict[str, Any]:
     return found | {"batches": [row["batches"][slot].item() for slot in range(end - found["batch_count"], end)]}
 
 
-def test_a_producer_and_its_batches(kernels: SimpleNamespace) -> None:
+def test_a_producer_is_known_with_its_last_batches(kernels: SimpleNamespace) -> None:
     producers = ProducerArrays()
     rows = [{"base_sequence": n, "max_timestamp": 50 + n, "producer_epoch": 3} for n in range(7)]
     assert replay(kernels, producers, batches(*rows)) == ((Replayed.DONE, 7), [])
@@ -75,7 +75,7 @@ def test_a_producer_and_its_batches(kernels: SimpleNamespace) -> None:
 
 
 @pytest.mark.parametrize("first_sequence", [0, MAX_INT32 - 4])
-def test_a_producer_goes_on(kernels: SimpleNamespace, first_sequence: int) -> None:
+def test_a_producer_continues_with_the_next_sequences(kernels: SimpleNamespace, first_sequence: int) -> None:
     def row(number: int, **fields: int) -> dict[str, int]:
         return {"base_sequence": (first_sequence + number) & MAX_INT32, "producer_epoch": 3, **fields}
 
@@ -101,7 +101,7 @@ def test_a_producer_goes_on(kernels: SimpleNamespace, first_sequence: int) -> No
         assert not kernels.continues(batches(*rows), producers), rows
 
 
-def test_a_producer_goes_on_with_its_transaction(kernels: SimpleNamespace) -> None:
+def test_a_producer_continues_with_its_transaction(kernels: SimpleNamespace) -> None:
     producers = ProducerArrays()
     replay(kernels, producers, batches({"attributes": TRANSACTIONAL}))
     assert kernels.continues(batches({"attributes": TRANSACTIONAL, "base_sequence": 1}), producers)
@@ -109,7 +109,7 @@ def test_a_producer_goes_on_with_its_transaction(kernels: SimpleNamespace) -> No
     assert not kernels.continues(batches({"attributes": TRANSACTIONAL | CONTROL, "base_sequence": 1}), producers)
 
 
-def test_a_batch_that_comes_around_to_the_sequences_of_another_is_not_a_clear_case(kernels: SimpleNamespace) -> None:
+def test_a_batch_that_comes_around_to_the_sequences_of_a_known_one_does_not_continue(kernels: SimpleNamespace) -> None:
     producers = ProducerArrays()
     whole = {"last_offset_delta": MAX_INT32}  # all sequences that there are
     replay(kernels, producers, batches(whole))
@@ -155,7 +155,8 @@ def test_transactions_begin_and_end(kernels: SimpleNamespace) -> None:
     table = batches(data, data | eight, data, control | eight, control, control, data | eight)
     code, ended = replay(kernels, producers, table, (ABORT, 4), (COMMIT, 5), (ABORT, 6))
     assert code == (Replayed.DONE, 7)
-    # When 8 ended at offset 3, 7 was ongoing since 0; when 7 ended at 4, no producer was; nothing ended at 5.
+    # At 3, producer 8's transaction ended, while producer 7's had been open since 0; at 4, producer 7's ended, and none
+    # was open; at 5, nothing ended.
     assert ended == [(1, 0), (0, 5)]
     assert entry(producers, 7)["current_txn_first_offset"] == NONE
     assert (entry(producers, 7)["coordinator_epoch"], entry(producers, 7)["last_timestamp"]) == (6, 1002)
@@ -180,7 +181,7 @@ def test_an_emptied_marker_changes_nothing_but_names_its_producer(kernels: Simpl
     assert entry(producers, 9)["epoch"] == NONE and entry(producers, 9)["batches"] == []
 
 
-def test_a_plain_batch_inside_a_transaction(kernels: SimpleNamespace) -> None:
+def test_a_plain_batch_inside_a_transaction_ends_the_replay(kernels: SimpleNamespace) -> None:
     producers = ProducerArrays()
     table = batches({"attributes": TRANSACTIONAL}, {"producer_id": 8}, {"max_timestamp": 99, "producer_epoch": 5}, {})
     assert replay(kernels, producers, table) == ((Replayed.NOT_TRANSACTIONAL, 2), [])

@@ -68,7 +68,7 @@ def test_both_make_the_same_runs(rows: Any, data: st.DataObject, batch_size: int
     assert run(compiled, source_of(rows), order, ends, **how) == run(reference, source_of(rows), order, ends, **how)
 
 
-def test_two_runs_of_batches(kernels: SimpleNamespace) -> None:
+def test_two_runs_become_batches_of_their_own(kernels: SimpleNamespace) -> None:
     source = columns(4, timestamp=np.array([5, 9, 7, 1]), key=binary(b"a", b"b", b"c", b"d"))
     code, count, end, data, _, stops = run(kernels, source, [3, 1, 0, 2], [2, 4], batch_size=BATCH_OVERHEAD + 20)
     one = record(0, b"d", None) + record(1, b"b", None, delta_ms=8)
@@ -81,7 +81,7 @@ def test_two_runs_of_batches(kernels: SimpleNamespace) -> None:
     assert data == expected
 
 
-def test_without_a_seal_the_headers_place_is_left(kernels: SimpleNamespace) -> None:
+def test_without_a_seal_the_place_of_the_header_is_left_empty(kernels: SimpleNamespace) -> None:
     source = columns(1, key=binary(b"a"))
     code, _, end, data, table, _ = run(kernels, source, [0], [1], seal=False)
     assert code == Code.DONE
@@ -98,6 +98,6 @@ def test_rows_that_do_not_exist_are_refused(kernels: SimpleNamespace, order: lis
 
 
 @pytest.mark.parametrize("name", spoiled())
-def test_columns_that_lead_outside_are_refused(kernels: SimpleNamespace, name: str) -> None:
+def test_unsound_columns_are_refused(kernels: SimpleNamespace, name: str) -> None:
     with pytest.raises(ValueError, match="rows"):
         run(kernels, spoiled()[name], [0, 1], [2])

@@ -34,7 +34,7 @@ def test_last_slot_up_to_is_a_search_from_the_right(numbers: list[int], target: 
         assert -1 <= kernels.last_slot_up_to(slots(numbers), 12, 0, 8, target) < len(numbers)
 
 
-def test_numbers_lie_inside_their_entry(kernels: SimpleNamespace) -> None:
+def test_numbers_outside_their_entry_or_of_another_width_are_refused(kernels: SimpleNamespace) -> None:
     for position, width in ((5, 8), (-1, 8), (0, 2)):
         with pytest.raises(ValueError, match="a number of"):
             kernels.last_slot_up_to(bytes(24), 12, position, width, 0)
@@ -45,7 +45,7 @@ def batch(base_offset: int, timestamps: list[int], *, codec: Codec = Codec.NONE,
     return build_batch(records, codec=codec, partition_leader_epoch=base_offset + 1, log_append_time=appended)
 
 
-def test_the_first_record_that_is_not_earlier(kernels: SimpleNamespace) -> None:
+def test_the_first_record_that_is_not_earlier_is_found(kernels: SimpleNamespace) -> None:
     one, two, three = batch(0, [5, 9, 7]), batch(3, [8, 8]), batch(5, [4, 12, 12])
     data = one + two + three
     for timestamp, start, expected in (
@@ -67,7 +67,7 @@ def test_the_time_of_the_append_is_that_of_all_records(kernels: SimpleNamespace)
     assert kernels.find_timestamp(data, 51, 0) == (Seek.MORE, len(data), 0, *NOTHING)
 
 
-def test_a_batch_that_is_cut_off(kernels: SimpleNamespace) -> None:
+def test_a_batch_that_is_cut_off_is_searched_as_far_as_it_reaches(kernels: SimpleNamespace) -> None:
     one, two = batch(0, [5]), batch(1, [8, 9])
     data = one + two
     readable = len(data) - len(b"?k?" + b"v" * 40 + b"?")  # the last record's time and offset come before its key
@@ -83,7 +83,7 @@ def test_a_batch_that_is_cut_off(kernels: SimpleNamespace) -> None:
             assert found == (Seek.FOUND, len(one), len(two), 9, 2, 2)
 
 
-def test_a_batch_that_the_caller_must_decode(kernels: SimpleNamespace) -> None:
+def test_a_batch_whose_records_cannot_be_searched_is_left_to_the_caller(kernels: SimpleNamespace) -> None:
     packed = batch(0, [5, 9], codec=Codec.GZIP)
     assert kernels.find_timestamp(packed, 6, 0) == (Seek.DECODE, 0, len(packed), *NOTHING)
     assert kernels.find_timestamp(packed, 10, 0) == (Seek.MORE, len(packed), 0, *NOTHING)
@@ -104,7 +104,7 @@ def test_both_agree_on_garbage(garbage: bytes, timestamp: int, start_offset: int
         assert compiled.find_timestamp(data, timestamp, start_offset) == expected
 
 
-def test_the_first_batch_that_reaches_a_target(kernels: SimpleNamespace) -> None:
+def test_the_first_batch_that_reaches_a_target_is_found(kernels: SimpleNamespace) -> None:
     one, two, three = batch(0, [5, 9, 7]), batch(3, [8, 8]), batch(5, [4, 12, 12])
     data = one + two + three
     third = (Seek.FOUND, 5, len(one + two), len(three))
@@ -124,7 +124,7 @@ def test_the_first_batch_that_reaches_a_target(kernels: SimpleNamespace) -> None
     assert kernels.find_batch(b"", 0, False) == (Seek.MORE, -1, 0, 0)
 
 
-def test_a_batch_that_must_be_decoded(kernels: SimpleNamespace) -> None:
+def test_a_batch_whose_header_does_not_suffice_is_left_to_the_caller(kernels: SimpleNamespace) -> None:
     one, old = batch(0, [5]), bytearray(batch(1, [6]))
     old[16] = 1
     assert kernels.find_batch(one + bytes(old), 1, False) == (Seek.DECODE, -1, len(one), 0)

@@ -37,7 +37,7 @@ def test_offsets_follow_one_another(kernels: SimpleNamespace) -> None:
     assert table["crc"].tolist() == before["crc"].tolist()
 
 
-def test_without_times_each_keeps_its_own(kernels: SimpleNamespace) -> None:
+def test_without_times_each_batch_keeps_its_own(kernels: SimpleNamespace) -> None:
     for data in (PAIR + SINGLE, stamped(kernels, PAIR + SINGLE, 0, 0, True, [50, 9])[0]):
         buffer, table = bytearray(data), walk(data).table
         times = table["max_timestamp"].tolist()
@@ -48,7 +48,7 @@ def test_without_times_each_keeps_its_own(kernels: SimpleNamespace) -> None:
         )
 
 
-def test_the_last_offset_counts_where_a_batch_has_lost_records(kernels: SimpleNamespace) -> None:
+def test_a_batch_that_has_lost_records_is_placed_by_its_last_offset(kernels: SimpleNamespace) -> None:
     gap = batch(record(4, b"k", b"v"), 1, last_offset_delta=9, max_timestamp=7)
     _, table, end = stamped(kernels, gap, 100, 0, False, [7])
     assert table["base_offset"][0] == 91 and end == 101
@@ -76,13 +76,15 @@ def test_unknown_attributes_are_lost_only_with_a_change(kernels: SimpleNamespace
     [(PAIR, []), (PAIR, [1, 2]), (message(0, b"k", b"v", magic=1), [1])],
     ids=["no time", "two times", "a message"],
 )
-def test_other_batches_or_numbers_of_times_are_refused(kernels: SimpleNamespace, data: bytes, times: list[int]) -> None:
+def test_messages_and_wrong_numbers_of_times_are_refused(
+    kernels: SimpleNamespace, data: bytes, times: list[int]
+) -> None:
     with pytest.raises(ValueError, match="batches of magic 2"):
         stamped(kernels, data, 0, 0, False, times)
 
 
 @pytest.mark.parametrize(("field", "value"), [("position", 1), ("position", -1), ("size", 60), ("size", 10**6)])
-def test_batches_lie_inside_the_data(kernels: SimpleNamespace, field: str, value: int) -> None:
+def test_batches_outside_the_data_are_refused(kernels: SimpleNamespace, field: str, value: int) -> None:
     buffer, table = bytearray(SINGLE), walk(SINGLE).table
     table[field] = value
     with pytest.raises(ValueError, match="batches of magic 2"):
@@ -109,7 +111,9 @@ BATCHES = st.builds(
 
 
 @given(st.lists(BATCHES, max_size=4), INT64, st.integers(-(2**31), 2**31 - 1), st.booleans(), INT64 | st.just(5))
-def test_both_give_the_same(batches: list[bytes], next_offset: int, epoch: int, appended: bool, time: int) -> None:
+def test_both_stamp_any_batches_alike(
+    batches: list[bytes], next_offset: int, epoch: int, appended: bool, time: int
+) -> None:
     results = [
         stamped(implementations.load(name), b"".join(batches), next_offset, epoch, appended, [time] * len(batches))
         for name in ("compiled", "reference")

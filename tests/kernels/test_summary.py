@@ -29,7 +29,7 @@ def summary(kernels: SimpleNamespace, *rows: dict[str, int]) -> dict[str, Any]:
     return dict(zip(BATCH_SUMMARY, kernels.summarize_batches(table_of(*rows)), strict=True))
 
 
-def test_numbers(kernels: SimpleNamespace) -> None:
+def test_flags_are_united_and_extremes_are_found(kernels: SimpleNamespace) -> None:
     found = summary(
         kernels,
         {"size": 70, "max_timestamp": -1, "partition_leader_epoch": 4, "attributes": 0x10 | 4, "flaws": 1},
@@ -42,7 +42,7 @@ def test_numbers(kernels: SimpleNamespace) -> None:
     }  # fmt: skip
 
 
-def test_offsets(kernels: SimpleNamespace) -> None:
+def test_offsets_from_zero_and_ascending_ones_are_recognized(kernels: SimpleNamespace) -> None:
     for offsets, from_zero, ascending in (
         ((0,), True, True),
         ((0, 0), True, False),
@@ -55,7 +55,7 @@ def test_offsets(kernels: SimpleNamespace) -> None:
         assert (found["from_zero"], found["ascending"]) == (from_zero, ascending), offsets
 
 
-def test_what_a_producer_writes(kernels: SimpleNamespace) -> None:
+def test_what_a_producer_writes_is_recognized(kernels: SimpleNamespace) -> None:
     for fields, produced in (
         ({}, True),
         ({"count": 0, "last_offset_delta": -1}, False),
@@ -67,7 +67,7 @@ def test_what_a_producer_writes(kernels: SimpleNamespace) -> None:
         assert summary(kernels, {}, fields)["produced"] is produced
 
 
-def test_producers_the_first_and_the_last(kernels: SimpleNamespace) -> None:
+def test_producers_and_the_first_and_last_offsets_are_found(kernels: SimpleNamespace) -> None:
     first, last = {"base_offset": 7, "position": 0, "size": 70}, {"base_offset": 90, "position": 70, "size": 80}
     found = summary(kernels, {**first, "magic": 1}, last)
     assert {name: found[name] for name in BATCH_SUMMARY[11:]} == {
@@ -77,7 +77,7 @@ def test_producers_the_first_and_the_last(kernels: SimpleNamespace) -> None:
     assert summary(kernels, first, {**last, "producer_id": 0})["with_producers"] is True
 
 
-def test_a_summary_of_nothing(kernels: SimpleNamespace) -> None:
+def test_a_summary_of_nothing_has_no_offsets_epochs_or_times(kernels: SimpleNamespace) -> None:
     found = dict(zip(BATCH_SUMMARY, kernels.summarize_batches(np.empty(0, BATCH)), strict=True))
     assert {name for name, value in found.items() if value is True} == {"from_zero", "ascending", "produced"}
     unknown = {name for name in BATCH_SUMMARY if name.endswith(("offset", "epoch", "timestamp"))}
@@ -85,7 +85,7 @@ def test_a_summary_of_nothing(kernels: SimpleNamespace) -> None:
 
 
 @given(st.lists(st.binary(min_size=BATCH.itemsize, max_size=BATCH.itemsize), max_size=4))
-def test_both_agree(rows: list[bytes]) -> None:
+def test_both_agree_on_any_rows(rows: list[bytes]) -> None:
     table = np.frombuffer(b"".join(rows), BATCH)
     compiled, reference = implementations.both()
     assert compiled.summarize_batches(table) == reference.summarize_batches(table)

@@ -36,7 +36,7 @@ def surveyed(kernels: SimpleNamespace, data: bytes, *, check_crc: bool = True) -
     return found
 
 
-def test_a_sound_batch(kernels: SimpleNamespace) -> None:
+def test_a_survey_gives_the_times_and_null_keys_of_a_sound_batch(kernels: SimpleNamespace) -> None:
     assert surveyed(kernels, build_batch(RECORDS)) == (900, 1_200, 1, False)
     assert surveyed(kernels, build_batch(RECORDS[:1])) == (1_000, 1_000, 0, False)
     assert surveyed(kernels, batch(ONE, 1, **SOUND)) == (0, 0, 0, False)
@@ -48,16 +48,16 @@ def test_a_sound_batch(kernels: SimpleNamespace) -> None:
      {"attributes": layout.LOG_APPEND_TIME}, {"attributes": layout.CONTROL}, {"attributes": int(Codec.GZIP)},
      {"base_timestamp": -2, "max_timestamp": -2}],
 )  # fmt: skip
-def test_an_unusual_header(kernels: SimpleNamespace, changed: dict[str, int]) -> None:
+def test_an_unusual_header_is_left_to_the_caller(kernels: SimpleNamespace, changed: dict[str, int]) -> None:
     assert surveyed(kernels, batch(ONE, 1, **SOUND | changed)) is None
 
 
-def test_the_usual_header_of_an_idempotent_producer(kernels: SimpleNamespace) -> None:
+def test_the_header_of_a_transactional_producer_is_usual(kernels: SimpleNamespace) -> None:
     fields = SOUND | {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0, "attributes": layout.TRANSACTIONAL}
     assert surveyed(kernels, batch(ONE, 1, **fields)) == (0, 0, 0, True)
 
 
-def test_anything_but_one_whole_batch(kernels: SimpleNamespace) -> None:
+def test_anything_but_one_whole_batch_is_left_to_the_caller(kernels: SimpleNamespace) -> None:
     data = build_batch(RECORDS)
     for other in (b"", data[:-1], data + b"\0", data + data, data[:60], message(0, b"k", b"v")):
         assert surveyed(kernels, other) is None
@@ -66,18 +66,18 @@ def test_anything_but_one_whole_batch(kernels: SimpleNamespace) -> None:
         assert surveyed(kernels, batch(ONE, count, **SOUND | {"last_offset_delta": count - 1})) is None
 
 
-def test_a_wrong_crc(kernels: SimpleNamespace) -> None:
+def test_a_wrong_crc_is_seen_if_it_is_checked(kernels: SimpleNamespace) -> None:
     data = bytearray(build_batch(RECORDS))
     data[layout.CRC_POSITION] ^= 1
     assert surveyed(kernels, bytes(data)) is None
     assert surveyed(kernels, bytes(data), check_crc=False) == (900, 1_200, 1, False)
 
 
-def test_a_table_without_a_row(kernels: SimpleNamespace) -> None:
+def test_without_a_row_for_the_batch_there_is_no_survey(kernels: SimpleNamespace) -> None:
     assert kernels.survey_produced(build_batch(RECORDS), np.zeros(0, BATCH), True) is None
 
 
-def test_damage_is_found_where_a_decode_finds_it(kernels: SimpleNamespace) -> None:
+def test_damage_is_found_if_a_decode_finds_it(kernels: SimpleNamespace) -> None:
     random, sound = Random(9), bytearray(build_batch(RECORDS))
     decoder, outcomes = Decoder(), set()
     for _ in range(3_000):

@@ -56,15 +56,17 @@ def lines(kernels: SimpleNamespace, records: list[Record], metadata: bool, conte
         (False, False, "\n\n\n"),
     ],
 )
-def test_lines(kernels: SimpleNamespace, metadata: bool, content: bool, expected: str) -> None:
+def test_lines_have_the_parts_that_are_asked_for(
+    kernels: SimpleNamespace, metadata: bool, content: bool, expected: str
+) -> None:
     assert lines(kernels, RECORDS, metadata, content) == expected
 
 
-def test_metadata_alone(kernels: SimpleNamespace) -> None:
+def test_metadata_comes_without_content(kernels: SimpleNamespace) -> None:
     assert [line.rpartition("]")[2] for line in lines(kernels, RECORDS, True, False).splitlines()] == ["", "", ""]
 
 
-def test_stops_before_the_row_that_does_not_fit(kernels: SimpleNamespace) -> None:
+def test_the_lines_end_before_the_row_that_does_not_fit(kernels: SimpleNamespace) -> None:
     columns, whole = columns_of(RECORDS), lines(kernels, RECORDS, True, True)
     out, text, row = bytearray(240), "", 0
     while row < len(RECORDS):
@@ -97,9 +99,11 @@ def test_both_show_any_bytes_alike(contents: list[tuple[bytes | None, bytes | No
     assert len(shown) == 1
 
 
-def test_three_times_a_large_value_is_counted(kernels: SimpleNamespace) -> None:
-    """More than an int32 holds: the line does not fit, and nothing is written. The memory is reserved but not
-    touched."""
+def test_the_room_for_a_large_value_may_exceed_an_int32(kernels: SimpleNamespace) -> None:
+    """Three times the value's bytes, more than an int32 can count, do not fit: nothing is written.
+
+    The memory is reserved but not touched.
+    """
     columns = columns_of([Record(0, 0, b"", b"v")])
     assert columns.value is not None
     columns.value.data = np.empty(800_000_000, np.uint8)

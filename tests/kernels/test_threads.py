@@ -17,7 +17,7 @@ from tests.kernels.hand_made import batch, message, record
 
 
 def test_threads_share_a_buffer(kernels: SimpleNamespace) -> None:
-    """Each with its own table and columns; the result is the same as with one thread."""
+    """Each thread has its own table and columns; all get the same result."""
     data = batch(record(0, b"key", b"value") * 50, 50) * 20
     results: list[tuple[object, ...]] = []
 

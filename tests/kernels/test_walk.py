@@ -32,7 +32,7 @@ def test_golden_entries_are_sound(kernels: SimpleNamespace, name: str) -> None:
     assert sum(row["size"] for row in rows) == len(data)
 
 
-def test_every_field_of_a_batch(kernels: SimpleNamespace) -> None:
+def test_every_field_of_a_batch_is_in_its_row(kernels: SimpleNamespace) -> None:
     (row,), _, _ = walk(kernels, strings.BATCHES["transactional"])
     assert row == {
         "position": 0,
@@ -89,7 +89,7 @@ def test_messages_are_rows_too(kernels: SimpleNamespace) -> None:
         assert {row[name] for name in producer} == {-1}
 
 
-def test_the_end(kernels: SimpleNamespace) -> None:
+def test_a_walk_ends_at_the_end_of_the_data(kernels: SimpleNamespace) -> None:
     assert walk(kernels, b"") == ([], 0, Stop.END)
     rows, position, stop = walk(kernels, ONE + ONE)
     assert ([row["position"] for row in rows], position, stop) == ([0, len(ONE)], 2 * len(ONE), Stop.END)
@@ -121,8 +121,8 @@ def test_a_size_beyond_the_end_is_an_incomplete_batch(kernels: SimpleNamespace, 
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_the_smallest_message(kernels: SimpleNamespace, magic: int) -> None:
-    """14 bytes are enough for the walk, even for a v1 message, which then has no room for a field."""
+def test_the_smallest_message_is_a_row(kernels: SimpleNamespace, magic: int) -> None:
+    """A size of 14 is enough for the walk, even for a v1 message, which then has no room for key and value."""
     entry = raw_message(5, magic, 0, b"\0" * 8)
     (row,), position, stop = walk(kernels, entry)
     assert (row["size"], row["flaws"], position, stop) == (26, 0, 26, Stop.END)
@@ -183,8 +183,8 @@ def test_an_unknown_magic_is_read_by_kafkas_rule(kernels: SimpleNamespace, magic
 
 
 @pytest.mark.parametrize("size", [14, 48])
-def test_a_batch_shorter_than_its_header(kernels: SimpleNamespace, size: int) -> None:
-    """Its fields are read from what follows, as in Kafka; at the end of the data it has none."""
+def test_a_batch_shorter_than_its_header_is_a_row_with_a_flaw(kernels: SimpleNamespace, size: int) -> None:
+    """Its header goes on in what follows, as in Kafka; at the end of the data it has no fields after its magic."""
     short = batch(b"", 5, size=size, partition_leader_epoch=9)[: 12 + size]
     whole, position, stop = walk(kernels, short)
     assert (position, stop) == (12 + size, Stop.END)
@@ -197,7 +197,7 @@ def test_a_batch_shorter_than_its_header(kernels: SimpleNamespace, size: int) ->
     assert unchecked[0]["flaws"] == Flaw.TOO_SHORT | Flaw.UNCHECKED
 
 
-def test_a_batch_of_exactly_its_header(kernels: SimpleNamespace) -> None:
+def test_a_batch_of_exactly_its_header_is_sound(kernels: SimpleNamespace) -> None:
     entry = batch(b"", 0)
     assert len(entry) == BATCH_OVERHEAD
     (row,), _, _ = walk(kernels, entry)
