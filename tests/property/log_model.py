@@ -46,7 +46,7 @@ class LogModel:
     def reload(self, active_base_offset: int) -> None:
         """A log that was cut inside a batch ends after the previous one, once it is loaded again.
 
-        A log that ends before the checkpoint of its start then begins there, empty.
+        If it then ends before its checkpointed start, it begins at that start, empty.
         """
         last = self.batches[-1].next_offset if self.batches else 0
         self.end = max(last, active_base_offset)

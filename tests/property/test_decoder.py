@@ -74,7 +74,7 @@ def test_projections_are_the_same_columns(log: bytes, wanted: int) -> None:
 
 
 def test_memory_does_not_grow_with_what_a_chunk_unpacks_to() -> None:
-    """64 batches of some hundred bytes, each of which decompresses to 1 MiB."""
+    """64 batches of less than 1,000 bytes, each of which decompresses to 1 MiB."""
     value = bytes(1 << 20)
     log = b"".join(build_batch([Record(i, 0, None, value)], codec=Codec.ZSTD) for i in range(64))
     assert len(log) < 64 * 1000
@@ -166,6 +166,6 @@ def test_a_bomb_is_stopped(codec: Codec) -> None:
     assert decode(log, decoder=Decoder(limit=4 << 20))[-1].value == bytes(3 << 20)
 
 
-def test_no_batch_no_record() -> None:
+def test_without_batches_there_are_no_records() -> None:
     assert decode(b"") == []
     assert [columns.rows for columns in Decoder().decode(b"", np.zeros(0, walk(b"").table.dtype))] == [0]

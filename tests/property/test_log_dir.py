@@ -108,7 +108,7 @@ class LogDirMachine(RuleBasedStateMachine):
 
     @rule(loss=st.sampled_from(Loss), seed=slots)
     def crash(self, loss: Loss, seed: int) -> None:
-        """What was not flushed may be lost, from some record of a partition on."""
+        """A loss of power may take what was not flushed, from some record of a partition on."""
         self.files = self.files.after_crash(loss, seed)
         self.open()
         if loss is not Loss.PROCESS:

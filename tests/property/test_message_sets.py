@@ -39,7 +39,7 @@ def test_a_set_reads_back(written: list[Record], how: dict[str, Any]) -> None:
 
 
 @given(records(headers=False), SETS)
-def test_a_wrapper_has_its_last_offset(written: list[Record], how: dict[str, Any]) -> None:
+def test_a_wrapper_has_the_offset_of_its_last_message(written: list[Record], how: dict[str, Any]) -> None:
     rows = [BatchHeader.from_row(row) for row in walk(encode_message_set(written, **how)).table]
     assert {row.codec_id for row in rows} == {how["codec"]}
     if how["codec"] is Codec.NONE:
@@ -76,7 +76,9 @@ def test_one_message_reads_back(
 
 
 @given(records(headers=False, max_size=1), INT64, st.sampled_from(list(TimestampType)))
-def test_a_message_with_another_timestamp(written: list[Record], timestamp: int, kind: TimestampType) -> None:
+def test_a_message_with_another_timestamp_reads_back(
+    written: list[Record], timestamp: int, kind: TimestampType
+) -> None:
     changed = with_timestamp(encode_message(written[0], 1), kind, timestamp)
     assert read(changed) == [written[0]._replace(timestamp=timestamp)]
     appended = kind is TimestampType.LOG_APPEND_TIME

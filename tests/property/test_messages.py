@@ -65,7 +65,7 @@ def messages(draw: st.DrawFn) -> MessageSchema:
 
 
 @given(messages(), st.integers(0, NEWEST), SEEDS)
-def test_any_schema_comes_back(message: MessageSchema, version: int, seed: int) -> None:
+def test_a_message_of_any_schema_comes_back(message: MessageSchema, version: int, seed: int) -> None:
     row = random_row(Random(seed), message, version, unknown_tags=True)
     encoded = encode(message, version, row)
     decoded = decode(message, version, encoded)
@@ -101,7 +101,7 @@ def test_garbage_is_read_or_refused(message: MessageSchema, version: int, data: 
 
 
 @pytest.mark.parametrize(("message", "version"), VERSIONED, ids=VERSIONED_IDS)
-def test_every_declared_schema_comes_back(message: MessageSchema, version: int) -> None:
+def test_messages_of_every_declared_schema_come_back(message: MessageSchema, version: int) -> None:
     random = Random(f"{message.name} {version}")
     for _ in range(20):
         row = random_row(random, message, version, unknown_tags=True)

@@ -214,10 +214,10 @@ class PartitionLogMachine(RuleBasedStateMachine):
 
     @invariant()
     def lookup_agrees(self) -> None:
-        """The first record from the start on that is not older, as a scan over the model finds it."""
+        """A lookup finds the first record from the start on that is not older, as a scan over the model does."""
         start, times = self.model.start, self.model.timestamps()
-        # Kafka searches only the first segment with such a timestamp, even in records before the log's start, and
-        # uses the file's time for a segment without timestamps.
+        # Kafka searches only the first segment with such a timestamp, even if only records before the log's start have
+        # it, and uses the file's time for a segment without timestamps.
         may_miss = start > self.log.segments.first.base_offset
         may_miss |= any(segment.max_so_far.timestamp < 0 for segment in self.log.segments)
         for wanted in (0, 1, 2, NOW_MS + 2000):

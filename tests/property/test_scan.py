@@ -139,7 +139,7 @@ def _old(draw: st.DrawFn, model: Model) -> None:
     records = _records(draw, model, headers=False)
     kind = "NoTimestampType" if magic == 0 else "CreateTime"
     model.records += [(record._replace(timestamp=-1) if magic == 0 else record, kind, None) for record in records]
-    for together in [records] if codec else [[record] for record in records]:  # a message each, or a wrapper for all
+    for together in [records] if codec else [[record] for record in records]:  # one message per record, or one wrapper
         model.add(encode_message_set(together, magic, codec=codec), together[-1].offset)
 
 

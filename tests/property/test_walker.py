@@ -17,12 +17,12 @@ from tests.property.strategies import ENTRIES
 
 LOG = b"".join(strings.EVERYTHING.values())
 TORN = strings.BATCHES["transactional"]
-SHORT = batch(b"", 3, size=14)[:26]  # shorter than its own header: its fields are those of what follows
+SHORT = batch(b"", 3, size=14)[:26]  # shorter than a header, which goes on in what follows
 TAILS = {
     "none": (b"", Stop.END),
     "one byte": (b"\0", Stop.INCOMPLETE_HEADER),
     "torn in its header": (TORN[:17], Stop.INCOMPLETE_HEADER),
-    "torn behind its magic": (TORN[:18], Stop.INCOMPLETE_BATCH),
+    "torn after its magic": (TORN[:18], Stop.INCOMPLETE_BATCH),
     "torn in its records": (TORN[:-1], Stop.INCOMPLETE_BATCH),
     "few zeros": (b"\0" * 17, Stop.INCOMPLETE_HEADER),
     "zeros": (b"\0" * 18, Stop.SIZE_TOO_SMALL),
@@ -37,7 +37,7 @@ TAILS = {
 
 
 class Source:
-    """A file that returns at most this many bytes at a time."""
+    """A file that returns at most `at_once` bytes at a time."""
 
     def __init__(self, data: bytes, at_once: int) -> None:
         self.data, self.position, self.at_once = data, 0, at_once
@@ -91,7 +91,7 @@ def test_the_tail_is_named(name: str) -> None:
 
 @pytest.mark.parametrize("name", TAILS)
 @pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
-def test_chunks_of_every_size(name: str, at_once: int) -> None:
+def test_chunks_of_every_size_give_the_same_batches(name: str, at_once: int) -> None:
     data = strings.BATCHES["transactional"] + strings.MESSAGES["v1"] + SHORT + strings.WRAPPERS["v0_lz4"]
     data += SHORT + strings.BATCHES["empty"] + TAILS[name][0]
     expected = in_one(data)
@@ -106,7 +106,7 @@ def test_chunks_of_every_size(name: str, at_once: int) -> None:
     st.integers(1, 500),
 )
 @settings(max_examples=150)
-def test_chunks_are_the_whole(log: bytes, tail: bytes, chunk_bytes: int, at_once: int) -> None:
+def test_chunks_of_any_log_give_the_same_batches(log: bytes, tail: bytes, chunk_bytes: int, at_once: int) -> None:
     assert in_chunks(log + tail, chunk_bytes, at_once) == in_one(log + tail)
 
 
@@ -122,14 +122,14 @@ def test_a_cut_leaves_the_whole_batches_before_it(log: bytes, data: st.DataObjec
     assert stop is (Stop.END if not left else Stop.INCOMPLETE_HEADER if left <= 17 else Stop.INCOMPLETE_BATCH)
 
 
-def test_many_batches_in_one_chunk() -> None:
-    """More than the table has rows: each filling of it is a chunk."""
+def test_more_batches_than_the_table_has_rows_become_several_chunks() -> None:
+    """Each filling of the table is a chunk."""
     log = strings.BATCHES["empty"] * 3000
     assert in_chunks(log, len(log), len(log)) == in_one(log)
     assert len(in_one(log)[0]) == 3000
 
 
-def test_a_batch_larger_than_the_chunk() -> None:
+def test_a_batch_larger_than_the_chunk_is_found() -> None:
     large = batch(b"x" * 100_000, 0)
     log = strings.BATCHES["empty"] + large + strings.BATCHES["empty"]
     assert in_chunks(log, 100, 1000) == in_one(log)
@@ -155,7 +155,7 @@ def test_a_file_that_shrinks_meanwhile_ends_the_walk() -> None:
     assert found == in_one(whole + torn[:50])
 
 
-def test_a_range_of_the_data() -> None:
+def test_a_range_of_the_data_is_walked_alone() -> None:
     log = b"---" + LOG + b"---"
     found = walk(log, 3, 3 + len(LOG))
     assert (found.next_position, found.stop) == (3 + len(LOG), Stop.END)
