@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 import boto3
 from moto.server import ThreadedMotoServer
 
-KEY, SECRET = "AKIAOCTAVO", "s3cr3t/of/octavo"  # an unquoted slash, as half of all real secrets have one
+KEY, SECRET = "AKIAOCTAVO", "s3cr3t/of/octavo"  # with unquoted slashes: half of all real secrets have some
 BUCKET = "octavo"
 
 

@@ -108,7 +108,7 @@ def test_a_loop_that_is_left_goes_on_where_it_was(logs: octavo.LogDir) -> None:
     assert offsets(reading) == list(range(4, 10))
 
 
-def test_seeks(logs: octavo.LogDir) -> None:
+def test_seeks_move_the_position(logs: octavo.LogDir) -> None:
     reading = consumer(logs)
     reading.seek(ORDERS, 7)
     assert offsets(reading) == [7, 8, 9]
@@ -133,7 +133,7 @@ def test_seeks(logs: octavo.LogDir) -> None:
         reading.seek(("orders", 7), 0)
 
 
-def test_offsets_and_pauses(logs: octavo.LogDir) -> None:
+def test_offsets_can_be_asked_for_and_partitions_paused(logs: octavo.LogDir) -> None:
     reading = consumer(logs)
     assert reading.assignment() == {ORDERS, OTHER}
     assert reading.beginning_offsets([ORDERS]) == {ORDERS: 0}
@@ -174,7 +174,7 @@ def test_a_group_begins_where_it_has_committed_and_is_not_moved(logs: octavo.Log
     assert offsets(consumer(logs, group="others")) == list(range(10))
 
 
-def test_where_it_begins(logs: octavo.LogDir) -> None:
+def test_it_begins_where_the_options_say(logs: octavo.LogDir) -> None:
     latest = consumer(logs, auto_offset_reset="latest")
     assert offsets(latest) == []
     send(logs, range(10, 11))
@@ -184,7 +184,7 @@ def test_where_it_begins(logs: octavo.LogDir) -> None:
         consumer(logs, auto_offset_reset="first")
 
 
-def test_what_was_deleted_before_it_was_read(logs: octavo.LogDir) -> None:
+def test_what_was_deleted_before_it_was_read_is_reported(logs: octavo.LogDir) -> None:
     scan = octavo.scan(root(logs), topics=["orders"])
     reading, strict = scan.consumer(), consumer(logs, auto_offset_reset="none")
     for several in (reading, strict):
@@ -200,7 +200,7 @@ def test_what_was_deleted_before_it_was_read(logs: octavo.LogDir) -> None:
         strict.poll()
 
 
-def test_transactions(logs: octavo.LogDir) -> None:
+def test_only_committed_records_are_read_if_asked_for(logs: octavo.LogDir) -> None:
     reading = consumer(logs, isolation_level="read_committed")
     assert len(offsets(reading)) == 10
     with logs.producer(transactional_id="x") as producer:
@@ -226,7 +226,7 @@ def test_damage_is_raised_until_a_seek_goes_past_it(tmp_path: Path) -> None:
     assert offsets(octavo.scan(tmp_path, on_damage="skip").consumer()) == [0, 2]
 
 
-def test_a_closed_one_says_so(logs: octavo.LogDir) -> None:
+def test_a_closed_consumer_says_so(logs: octavo.LogDir) -> None:
     with consumer(logs) as reading:
         pass
     assert reading.is_closed
@@ -235,7 +235,7 @@ def test_a_closed_one_says_so(logs: octavo.LogDir) -> None:
             call()
 
 
-def test_a_partition_that_is_compacted_meanwhile(tmp_path: Path) -> None:
+def test_a_partition_that_is_compacted_meanwhile_is_read_on(tmp_path: Path) -> None:
     folder = tmp_path / "orders-0"
     write_segment(folder, 0, *(batch(number) for number in range(10)))
     reading = octavo.scan(tmp_path).consumer(max_poll_records=2)

@@ -26,7 +26,7 @@ def read(path: Path) -> Directory:
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """A log directory with a partition of two segments, checkpoints, and folders that are being deleted."""
+    """A log directory with a partition of two segments, checkpoints, and a folder that is being deleted."""
     root = tmp_path / "logs"
     folder = root / "orders-0"
     write_segment(folder, 0, batch(0, 3))
@@ -203,6 +203,6 @@ def test_segment_files_of_one_folder_make_one_partition(logs: Path) -> None:
     assert log_dirs.given() == {ORDERS}
 
 
-def test_a_missing_place_is_an_error() -> None:
+def test_an_empty_list_of_places_is_an_error() -> None:
     with pytest.raises(ScanError, match="no place to read from"):
         open_log_dirs([])

@@ -17,7 +17,7 @@ from octavo.system.urls import local_path
 
 @pytest.fixture(params=["path", "file", "memory"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Location:
-    """A folder with a file `a` of ten bytes and a folder `b`, by a path and by URLs."""
+    """A folder with a file `a` of ten bytes and a folder `b`, given as a path and as URLs."""
     if request.param == "memory":
         memory = fsspec.filesystem("memory")
         memory.pipe(f"{tmp_path}/a", b"0123456789")
@@ -136,7 +136,7 @@ def test_a_url_without_a_host_may_have_one_slash() -> None:
     assert locate("memory:/one/slash").read() == b"0123456789"
 
 
-def test_a_file_system_that_cannot_be_had_is_an_error_with_its_url(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_that_cannot_be_loaded_is_an_error_with_its_url(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(url: str) -> None:
         raise OSError("Unable to load libjvm")
 

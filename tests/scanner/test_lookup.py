@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "orders-0"
 
 
-def test_an_offset_through_the_index(folder: Path) -> None:  # I4
+def test_an_offset_is_found_through_the_index(folder: Path) -> None:  # I4
     batches = [batch(number, timestamp=1000 + number) for number in range(TEN)]
     write_segment(folder, 0, *batches)
     size = len(batches[0])
@@ -44,7 +44,7 @@ def test_an_offset_through_the_index(folder: Path) -> None:  # I4
     )
 
 
-def test_a_time_through_both_indexes(folder: Path) -> None:  # I7
+def test_a_time_is_found_through_both_indexes(folder: Path) -> None:  # I7
     batches = [batch(number, timestamp=1000 + number) for number in range(TEN)]
     write_segment(folder, 0, *batches)
     size = len(batches[0])
@@ -55,7 +55,7 @@ def test_a_time_through_both_indexes(folder: Path) -> None:  # I7
     assert (found.start_position, found.batch_position) == (6 * size, 7 * size)
 
 
-def test_a_time_between_two_records_of_a_batch(folder: Path) -> None:
+def test_a_time_inside_a_batch_is_found(folder: Path) -> None:
     write_segment(folder, 0, batch(0, 5, timestamp=10), batch(5, 5, timestamp=20))
     found = find_timestamp(snapshot_of(folder), 12, TEN)
     assert (found.offset, found.timestamp, found.batch_position) == (2, 12, 0)
@@ -63,8 +63,8 @@ def test_a_time_between_two_records_of_a_batch(folder: Path) -> None:
     assert find_timestamp(snapshot_of(folder), 25, TEN) == LookupResult()
 
 
-def test_timestamp_0_alone_in_a_segment(folder: Path) -> None:
-    """The entry of its time index is all zeros, like unused ones; Kafka answers this way."""
+def test_timestamp_0_is_found_alone_in_a_segment(folder: Path) -> None:
+    """The entry in the segment's time index is all zeros, like unused ones; Kafka finds the same offsets."""
     for offset, timestamp in enumerate((0, 1000, 2000)):
         write_segment(folder, offset, batch(offset, timestamp=timestamp))
     snapshot = snapshot_of(folder)
@@ -94,7 +94,7 @@ def test_the_gaps_of_compaction_are_skipped(folder: Path) -> None:
     assert find_offset(snapshot, 8, 20).offset == NOT_FOUND
 
 
-def test_special_timestamps(folder: Path) -> None:
+def test_special_timestamps_name_the_ends_and_the_largest_time(folder: Path) -> None:
     write_segment(folder, 3, batch(3, timestamp=70), batch(4, 2, timestamp=69))
     write_segment(folder, 6, batch(6, timestamp=70))
     snapshot = snapshot_of(folder)
@@ -107,20 +107,22 @@ def test_special_timestamps(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("first", "found"), [(2, 0), (0, NOT_FOUND)])
-def test_the_largest_timestamp_may_be_none_but_not_that_of_magic_0(folder: Path, first: int, found: int) -> None:
+def test_the_largest_time_may_be_that_of_records_without_one_unless_their_magic_is_0(
+    folder: Path, first: int, found: int
+) -> None:
     old = encode_message_set([Record(0, -1, None, b"old")], 0)
     write_segment(folder, 0, old if first == 0 else batch(0, timestamp=-1), batch(1, timestamp=-1))
     assert find_timestamp(snapshot_of(folder), -3, 2).offset == found
 
 
-def test_an_empty_log(folder: Path) -> None:
+def test_an_empty_log_has_its_ends_but_no_record(folder: Path) -> None:
     write_segment(folder, 4)
     snapshot = snapshot_of(folder)
     assert [find_timestamp(snapshot, timestamp, 4).offset for timestamp in (-1, -2, -3, 0)] == [4, 4, -1, -1]
     assert find_offset(snapshot, 4, 4).offset == NOT_FOUND
 
 
-def test_the_largest_timestamp_of_a_segment_that_is_still_written(folder: Path) -> None:
+def test_the_largest_timestamp_of_a_segment_that_is_still_written_is_found(folder: Path) -> None:
     batches = [batch(number, timestamp=1000 + number) for number in range(TEN)]
     write_segment(folder, 0, *batches, closed=False, tail=batch(10)[:50])
     snapshot = snapshot_of(folder)
@@ -156,7 +158,7 @@ def test_every_record_is_found_by_its_offset(name: str) -> None:
             assert (found.offset, found.timestamp) == (offset, by_offset[offset])
 
 
-def test_the_experiment_of_the_documents() -> None:  # I8
+def test_offsets_of_the_published_experiment_are_found() -> None:  # I8
     snapshot = snapshot_of(next(unpack("seed-004-log-format").glob("*-1")))
     assert [segment.base_offset for segment in snapshot.segments] == [0, 93, 184]
     assert find_offset(snapshot, 85, snapshot.log_end_offset).offset_index_entry == OffsetPosition(80, 4384)

@@ -317,10 +317,10 @@ def test_a_cleaner_that_never_rests_is_followed(folder: Path, monkeypatch: pytes
     assert retrying(files, look) == "found"
 
 
-def test_a_chase_ends_by_its_deadline() -> None:
+def test_retries_end_at_a_deadline_or_when_nothing_changes() -> None:
     clock = iter([0, 10, 20, 29, 31])
-    chase = ListingRetries(30, lambda: next(clock))
-    assert [chase.goes_on(number) for number in range(4)] == [True, True, True, False]
+    retries = ListingRetries(30, lambda: next(clock))
+    assert [retries.goes_on(number) for number in range(4)] == [True, True, True, False]
     still = ListingRetries(30, lambda: 0)
     assert [still.goes_on("same") for _ in range(6)] == [True] * 5 + [False]
 

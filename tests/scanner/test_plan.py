@@ -28,7 +28,7 @@ SIZE = len(TEN[0])
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """Two segments of five batches each, 0 to 49 and 50 to 99, in the first of three partitions."""
+    """Four partitions; orders-0 has two segments of five batches each, offsets 0 to 49 and 50 to 99."""
     root = tmp_path / "logs"
     write_segment(root / "orders-0", 0, *TEN[:5])
     write_segment(root / "orders-0", 50, *TEN[5:], closed=False)

@@ -157,7 +157,7 @@ def test_a_marker_that_compaction_emptied_ends_nothing(folder: Path) -> None:
     assert transactions(folder).last_stable_offset == 6
 
 
-def test_a_transaction_from_before_the_log_start_ends_there(folder: Path) -> None:
+def test_an_open_transaction_from_before_the_log_start_holds_everything_back(folder: Path) -> None:
     write_segment(folder, 0, data(0, 1), batch(5, 5), closed=False)
     (folder.parent / "log-start-offset-checkpoint").write_text("0\n1\norders 0 7\n")
     (folder / f"{9:020}.snapshot").write_bytes(producers({1: 0}))

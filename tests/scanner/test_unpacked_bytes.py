@@ -1,5 +1,5 @@
-"""How large a decompressed batch may be: one configurable limit for all readers, and an error that says how to set
-it."""
+"""How large a decompressed batch may be, for all readers, with an error that says how to allow more; and how many
+records explain shows."""
 
 from __future__ import annotations
 
