@@ -1,4 +1,5 @@
-"""A first minute with the installed package: `make wheels` runs this against each wheel in an empty environment."""
+"""A first minute with the installed package: `make wheels` runs it on the wheel and on the sdist, in empty
+environments."""
 
 from __future__ import annotations
 
@@ -78,12 +79,12 @@ def test_consume(folder: Path) -> None:
     assert octavo("consume", "logs", "--topic", "orders", "--group", "g", folder=folder).count("\n") == 3
 
 
-def test_a_disk_of_a_real_broker(tmp_path: Path) -> None:
+def test_a_disk_of_a_real_broker_is_verified(tmp_path: Path) -> None:
     shutil.unpack_archive(ROOT / "tests" / "data" / "golden" / "v431-clean.tar.gz", tmp_path / "disk")
     assert "0 problems" in octavo("verify", "disk", folder=tmp_path)
 
 
-def test_scan_and_send(folder: Path) -> None:
+def test_a_program_sends_and_scans(folder: Path) -> None:
     program = """
 import octavo
 with octavo.LogDir("own", create=True) as logs:

@@ -58,8 +58,8 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """Runs `function(session, *arguments)` on a local cluster of two worker processes.
 
-    A process has one session at a time, so this one lives in another process: functions belong to modules, and their
-    arguments and results are picklable.
+    A process has one session at a time, so this one lives in another process: functions must belong to modules, and
+    their arguments and results must be picklable.
     """
     folder = str(tmp_path_factory.mktemp("cluster"))
     context = multiprocessing.get_context("spawn")
@@ -70,7 +70,7 @@ def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ru
 
 @pytest.fixture(params=["local", "cluster"])
 def run_on(request: pytest.FixtureRequest) -> Run:
-    """Runs `function(session, *arguments)` on one kind of session, and the test again on the other."""
+    """Runs `function(session, *arguments)`; the test runs once on each kind of session."""
     if request.param == "cluster":
         run: Run = request.getfixturevalue("cluster")
         return run

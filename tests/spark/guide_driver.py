@@ -1,7 +1,7 @@
-"""Runs the guide's jobs as it shows them: `python -m … FOLDER`. A separate program, since Spark calls back into it.
+"""Runs the jobs of docs/spark-guide.md as it shows them: `python -m … FOLDER`.
 
-py4j listens for such calls with select, which accepts no descriptor above 1023; a process that has run many tests has
-more of them.
+It is a separate program, since Spark calls back into it: py4j listens for such calls with select, which accepts no
+descriptor above 1023, and a process that has run many tests has more of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What Spark's Kafka source answers to the cases, over a real broker.
 
 `python -m tests.spark.kafka_outcomes` starts a broker, asks all cases, and writes the answers to
-tests/data/spark-options.json, the broker's topics to tests/data/spark-options.tar.gz, and the page.
+tests/data/spark-options.json, the broker's topics to tests/data/spark-options.tar.gz, and the table of
+docs/spark-source.md.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def _type(throwable: Any) -> str:
 
 
 def fill(jvm: Any, servers: str) -> None:
-    """The topics that the cases read."""
+    """Create and fill the topics that the cases read."""
     from tests.interop.clients import Admin, Producer
 
     admin, plain = Admin(jvm, servers), Producer(jvm, servers)
@@ -94,7 +95,7 @@ def fill(jvm: Any, servers: str) -> None:
 
 
 def _send(jvm: Any, producer: Any, topic: str, partition: int, count: int) -> None:
-    """Records a second apart; some have no key, no value, or headers."""
+    """Send records a second apart; some have no key, no value, or headers."""
     header = jvm.JClass("org.apache.kafka.common.header.internals.RecordHeader")
     for number in range(count):
         key = None if number % 4 == 3 else jvm.JArray.of(b"k%d" % (number % 3), jvm.JByte)

@@ -1,4 +1,4 @@
-"""Streams over the directory of a real broker that appends, rolls, compacts, deletes, loses topics and adds partitions.
+"""Streams over the directory of a real broker that appends, rolls, compacts, deletes, and adds partitions.
 
 `python -m tests.spark.live_stream FOLDER SECONDS`: a separate program, which checks the streams once a
 second. Spark calls back for every micro-batch, and py4j listens with select, which accepts no descriptor above 1023; a
@@ -108,7 +108,7 @@ def stream(jvm: ModuleType, broker: Broker, folder: Path, seconds: float) -> Non
     workload.start()
     (folder / "spark").mkdir()
     spark = start_session("local[2]", str(folder / "spark"))
-    # Retention and deleted topics may remove records before they are read, as with any consumer: not a failure.
+    # Retention and the deletion of topics may remove records before they are read, as with any consumer: not a failure.
     lenient = streamed(
         spark,
         broker,

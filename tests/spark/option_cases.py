@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-T0 = 1_700_000_000_000  # the timestamp of the first record of every topic; each next one is a second later
+# The timestamp of the first record of each partition, and in txn of each transaction; the others follow a second apart.
+T0 = 1_700_000_000_000
 
 
 # Stands for the broker's address in the cases and in what is recorded.

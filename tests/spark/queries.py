@@ -1,4 +1,4 @@
-"""Runs queries to their end."""
+"""Starts queries, and runs them to their end."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _stream(spark: SparkSession, logs: Path, case: Case, sink: tuple[str, str | 
 
 
 def _rows(logs: Path, topic: str, with_time: bool) -> str:
-    """Rows as shown on the page; without a key their partition is arbitrary."""
+    """Rows as shown on the page; the partition of a row without a key is arbitrary, and left out."""
     found = []
     for record in octavo.scan(logs, topics=[topic]).records():
         where = f" in {record.partition}" if record.key is not None else ""

@@ -78,7 +78,7 @@ def test_a_stream_gives_the_same_rows_and_goes_on_from_the_same_checkpoint(
     progress = [found for found in read_on(ours).recentProgress if found["numInputRows"]]
     ends = [json.loads(found["sources"][0]["endOffset"]) for found in progress]
     assert ends == [{"orders": {"0": 40, "1": 5}}, {"orders": {"0": 80, "1": 10}}]
-    assert sum(found["numInputRows"] for found in progress) < 90, "tasks, not records"
+    assert sum(found["numInputRows"] for found in progress) < 90, "Spark counts tasks, not records"
     for frame, first in ((other, 10), (ours, 20)):
         write_segment(logs / "orders-1", first, batch(first, 10))
         read_on(frame)
@@ -95,7 +95,7 @@ def test_a_stream_refuses_bad_options_at_once(spark: SparkSession, logs: Path, n
 
 
 def test_a_stream_fails_on_a_loss_unless_an_option_lets_it_continue(spark: SparkSession, logs: Path) -> None:
-    write_segment(logs / "orders-2", 50, batch(50, 10))  # a new partition whose first offsets are gone
+    write_segment(logs / "orders-2", 50, batch(50, 10))  # a partition whose first offsets are gone
     first = '{"orders":{"0":0,"1":0,"2":40}}'
 
     def read_all(name: str, **options: Any) -> int:
@@ -115,6 +115,6 @@ def places_on_cluster(spark: SparkSession, logs: str) -> list[list[tuple[int, in
     return [sorted((row.partition, row.offset) for row in frame.collect()) for frame in frames]
 
 
-def test_both_on_a_cluster(cluster: Run, logs: Path) -> None:  # T6
+def test_both_read_all_records_on_a_cluster(cluster: Run, logs: Path) -> None:  # T6
     places = [*((0, offset) for offset in range(80)), *((1, offset) for offset in range(10))]
     assert cluster(places_on_cluster, str(logs)) == [places, places]

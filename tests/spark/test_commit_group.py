@@ -254,7 +254,7 @@ def test_a_broker_that_starts_late_is_waited_for(logs: Path) -> None:
     assert committed(logs) == {0: 8}
 
 
-def test_what_a_broker_refuses_is_said(logs: Path) -> None:
+def test_what_a_broker_refuses_is_reported(logs: Path) -> None:
     with octavo.Broker(logs, read_only=True) as broker:
         commits = BrokerCommits("reports", addresses("commitServers", broker.bootstrap_servers), SECONDS)
         with pytest.raises(OctavoError, match=r"refused the offset of orders-0 .*POLICY_VIOLATION.*read-only"):
@@ -272,7 +272,7 @@ def test_what_a_broker_refuses_is_said(logs: Path) -> None:
                 commits.commit({ORDERS_0: 1}, {})
 
 
-def test_wrong_addresses(logs: Path) -> None:
+def test_wrong_addresses_are_refused(logs: Path) -> None:
     for servers in ("", " , ", "localhost", "localhost:", "localhost:0", "localhost:65536", "a:1;b:2", "::1:9092"):
         with pytest.raises(ConfigError, match="commitServers: expected host:port"):
             reader(logs, commitServers=servers)

@@ -125,7 +125,7 @@ def test_one_bad_batch_does_not_end_a_query_over_many_directories(
     assert TOLD in text
     assert '.option("onDamage", "skip")' in text
     assert text.count("File ") <= 2, text  # only the frame where the error leaves Octavo
-    damage(tmp_path / "disk9" / "orders-9" / "00000000000000000000.log", -1)  # already seen by the planning
+    damage(tmp_path / "disk9" / "orders-9" / "00000000000000000000.log", -1)  # planning already finds it
     assert reader.option("onDamage", "skip").load(places).count() == 40 + 10 + 390
     notes = [note for note in octavo.spark.skipped(session) if str(tmp_path) in note.path]
     assert len(notes) == 2

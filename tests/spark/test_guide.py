@@ -1,4 +1,4 @@
-"""The guide's jobs run as it shows them."""
+"""The jobs of docs/spark-guide.md run as it shows them."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_outcomes_keep_order_and_errors(spark: SparkSession) -> None:
     assert sum(told) == 100
 
 
-def test_without_tasks_there_is_no_job(spark: SparkSession) -> None:
+def test_without_tasks_there_are_no_outcomes(spark: SparkSession) -> None:
     assert list(SparkRunner(spark).run(half, [])) == []
 
 

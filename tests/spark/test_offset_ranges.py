@@ -51,7 +51,7 @@ def test_max_records_cuts_into_equal_pieces() -> None:
     assert [part.size for part in divide([PartitionRange(A, 0, 10)], 10, 4)] == [1] * 10
 
 
-def test_a_partition_that_was_cut_stays_so_where_one_of_its_ranges_is_small() -> None:
+def test_a_partition_that_was_cut_is_not_cut_further_if_one_of_its_ranges_is_small() -> None:
     ranges = [PartitionRange(A, 0, 10), PartitionRange(B, 0, 5)]
     assert [part.size for part in divide(ranges, 6, 4)] == [3, 3, 4, 2, 3], "like Spark's source, which makes 5 tasks"
 

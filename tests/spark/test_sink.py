@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def test_a_stream_from_topic_to_topic_in_small_micro_batches(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_copies_a_topic_in_small_micro_batches(spark: SparkSession, tmp_path: Path) -> None:
     produce(spark, tmp_path / "in", 0)
     assert values(tmp_path / "in", "input") == numbers(ROWS)
     query = copy_stream(spark, tmp_path, most=30)
@@ -59,7 +59,7 @@ def test_the_commit_is_killed_at_each_named_step_and_the_query_restarted(spark: 
 
 
 def killed_source(folder: str) -> type:
-    """A data source whose commit dies where a file in the folder says. Local, since workers cannot import tests."""
+    """A data source whose commit dies where a file in the folder says; local, since workers cannot import tests."""
     from octavo.spark.data_source import OctavoDataSource
     from octavo.spark.sink.sink import OctavoStreamWriter, commit, staged_parts
     from octavo.storage.staging.commit import CommitRequest
