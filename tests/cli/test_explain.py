@@ -124,6 +124,9 @@ def test_the_batch_that_reaches_an_offset(tmp_path: Path, offset: int, position:
         return own + [found for child in piece.get("children", []) for found in offsets(child)]
 
     assert offsets(node) == ([offset] if offset != 6 else [])
+    (whole,) = json_lines(explain(tmp_path, LOG, "--offset", str(offset), "--all-records", "--json").stdout)
+    (there,) = json_lines(explain(tmp_path, LOG, "--position", str(position), "--json").stdout)
+    assert whole == there
 
 
 def test_json_has_every_byte_once(tmp_path: Path) -> None:
@@ -208,7 +211,6 @@ def test_what_is_not_there(tmp_path: Path, options: tuple[str, ...], sentence: s
         ("--offset", "x"),
         ("--position", "1", "--offset", "2"),
         ("--all-records",),
-        ("--all-records", "--offset", "1"),
     ],
 )
 def test_wrong_usage(tmp_path: Path, options: tuple[str, ...]) -> None:

@@ -27,7 +27,7 @@ _CHECKPOINT = ".checkpoint"  # a snapshot of the cluster's metadata has the form
 )
 @click.option(
     "--all-records", is_flag=True,
-    help="With --position: explain all records of a batch, not only the first 10000.",
+    help="Explain all records of the batch: with --position not only the first 10000, with --offset not only one.",
 )  # fmt: skip
 @click.option(
     "--html",
@@ -49,8 +49,8 @@ def command(
     """
     if position is not None and offset is not None:
         raise UsageError("--position and --offset cannot be used together; see `octavo explain --help`")
-    if all_records and position is None:
-        raise UsageError("--all-records needs --position; see `octavo explain --help`")
+    if all_records and position is None and offset is None:
+        raise UsageError("--all-records needs --position or --offset; see `octavo explain --help`")
     if as_html and as_json:
         raise UsageError("--html and --json cannot be used together; see `octavo explain --help`")
     location = locate(file)

@@ -28,7 +28,7 @@ def explain_log(
             most = None if all_records else _MOST_RECORDS
             return show_anatomy(_at_position(log, position, most), form, log.path)
         if offset is not None:
-            return show_anatomy(_at_offset(log, offset), form, log.path)
+            return show_anatomy(_at_offset(log, offset, all_records=all_records), form, log.path)
         if form == "html":
             return show_page(log.path, _batches(log))
         return show_overview(Overview(log), form)
@@ -51,7 +51,7 @@ def _at_position(log: OpenLog, position: int, most: int | None) -> Node:
     return _tail_node(log, found) if isinstance(found, FileTail) else _batch_node(log, found, most)
 
 
-def _at_offset(log: OpenLog, offset: int) -> Node:
+def _at_offset(log: OpenLog, offset: int, *, all_records: bool) -> Node:
     segment = SegmentFile.parse(log.name)
     if segment is not None and offset < segment.base_offset:
         raise OctavoError(
@@ -61,7 +61,8 @@ def _at_offset(log: OpenLog, offset: int) -> Node:
     if isinstance(found, FileTail):
         reason = f"its batches end at position {found.position}: {tail_text(log, found)}"
         raise OctavoError(f"{log.path}: no batch extends to offset {offset}; {reason}")
-    return _without_other_records(_batch_node(log, found), offset)
+    node = _batch_node(log, found)
+    return node if all_records else _without_other_records(node, offset)
 
 
 def _batch_node(log: OpenLog, place: BatchPlacement, most: int | None = None) -> Node:
