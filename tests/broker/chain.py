@@ -1,5 +1,5 @@
 """A chain under attack: producers → `in` → transactional workers → `out` → a checking group. What each of them saw is
-kept for the judge: see test_chain_kills.py."""
+kept, and test_chain_kills.py compares it with the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A broker in the test's process, with its own directory; and pairs of a real broker and ours, which files share."""
+"""A broker in the test's process, with its own directory; pairs of a real broker and ours, which test files share."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ from tests.broker.plausible import Plausible
 from tests.broker.requests import TIME_MS, batch, produced
 from tests.broker.twin import NO_ID, UNORDERED
 
-KEPT = {"kept": 2, "other": 1, "x": 2}  # "x" is written to by transactions: their markers have times
+# Transactions write to "x": the times in its markers differ, so Fetch never asks for it.
+KEPT = {"kept": 2, "other": 1, "x": 2}
 SCRATCH = ("a", "b")
 CONFIGS = {
     "group.consumer.assignment.interval.ms": "0",
@@ -28,7 +29,7 @@ CONFIGS = {
     "group.consumer.session.timeout.ms": "3600000",
     "transaction.max.timeout.ms": "3600000",
 }
-_HOUR_MS = 1_800_000
+_HALF_HOUR_MS = 1_800_000
 _OF_THE_METADATA_LOG = frozenset({"highWatermark", "logEndOffset", "lastFetchTimestamp", "lastCaughtUpTimestamp"})
 _UNFINISHED = ("PrepareCommit", "PrepareAbort")
 _FENCE = {"entityType": "user", "entityName": "fence"}
@@ -38,7 +39,7 @@ _CHANGES_METADATA = {
     apis.ALTER_PARTITION_REASSIGNMENTS, apis.ELECT_LEADERS, apis.DELETE_RECORDS,
 }  # fmt: skip
 
-# Kafka groups what these are asked about by topic, in maps, and so leaves out what is named twice or is empty.
+# Kafka keeps what these APIs are asked about in maps by topic, and so leaves out what is named twice or is empty.
 _GROUPED = {
     apis.PRODUCE, apis.LIST_OFFSETS, apis.OFFSET_COMMIT, apis.DELETE_RECORDS, apis.ADD_PARTITIONS_TO_TXN,
     apis.WRITE_TXN_MARKERS, apis.TXN_OFFSET_COMMIT, apis.FETCH, apis.OFFSET_DELETE,
@@ -92,7 +93,7 @@ class RandomTwin(AclTwin):
         self._commit(f"simple{number}")
         self._join_classic(f"classic{number}")
         self._join_modern(f"modern{number}")
-        named = {"transactionalId": f"x{number}", "transactionTimeoutMs": _HOUR_MS}
+        named = {"transactionalId": f"x{number}", "transactionTimeoutMs": _HALF_HOUR_MS}
         self.ask(apis.INIT_PRODUCER_ID, 4, named)
         self.learn("pid", "producerId")
         identity = {"v3AndBelowProducerId": "id of pid", "v3AndBelowProducerEpoch": 0}
@@ -114,7 +115,7 @@ class RandomTwin(AclTwin):
         return answer
 
     def compare(self, answers: list[Row | None], about: str) -> Row | None:
-        """The same, but for Fetch each topic once."""
+        """Compare as `Twin` does, but first merge the rows of a topic that an answer to Fetch names several times."""
         for answer in answers:
             if answer is not None and about.startswith(apis.FETCH.name):
                 answer["responses"] = _merged(answer["responses"])
@@ -158,7 +159,7 @@ class RandomTwin(AclTwin):
         self.ask(apis.OFFSET_COMMIT, 8, body)
 
     def _join_classic(self, group: str) -> None:
-        timeouts = {"sessionTimeoutMs": _HOUR_MS, "rebalanceTimeoutMs": _HOUR_MS}
+        timeouts = {"sessionTimeoutMs": _HALF_HOUR_MS, "rebalanceTimeoutMs": _HALF_HOUR_MS}
         protocols = [{"name": "range", "metadata": b""}]
         body = {"groupId": group, "memberId": "", "protocolType": "consumer", "protocols": protocols, **timeouts}
         self.ask(apis.JOIN_GROUP, 3, body)
@@ -167,7 +168,7 @@ class RandomTwin(AclTwin):
         self.ask(apis.SYNC_GROUP, 3, synced)
 
     def _join_modern(self, group: str) -> None:
-        body = {"groupId": group, "memberId": "m1", "memberEpoch": 0, "rebalanceTimeoutMs": _HOUR_MS}
+        body = {"groupId": group, "memberId": "m1", "memberEpoch": 0, "rebalanceTimeoutMs": _HALF_HOUR_MS}
         body |= {"subscribedTopicNames": ["kept"], "topicPartitions": []}
         self.ask(apis.CONSUMER_GROUP_HEARTBEAT, 1, body)
 
@@ -253,7 +254,7 @@ def _common(number: str) -> Pools:
         **dict.fromkeys(("producerEpoch", "v3AndBelowProducerEpoch"), (0, 0, 0, 1, -1)),
         **dict.fromkeys(("groupInstanceId", "instanceId"), (None, None, None, "i")),
         **dict.fromkeys(("timeoutMs",), (10_000,)),
-        **dict.fromkeys(("transactionTimeoutMs",), (_HOUR_MS, 0, -1, 10**8)),
+        **dict.fromkeys(("transactionTimeoutMs",), (_HALF_HOUR_MS, 0, -1, 10**8)),
         **dict.fromkeys(("configs.name", "configurationKeys"), configs),
         **dict.fromkeys(("principal", "principalFilter"), ("User:alice", "User:bob", "User:*", "alice")),
         **dict.fromkeys(("host", "hostFilter"), ("*", "127.0.0.1")),
@@ -273,7 +274,7 @@ def _common(number: str) -> Pools:
 
 
 def _of_api(api: Api, topic_ids: Sequence[bytes], unique: str) -> Pools:
-    """The values that only this API can have, or that only it must not have."""
+    """The values of this API's fields, where they differ from those of the other APIs."""
     scratch = "a", "b", "missing", "bad name", ""
     alterable: Pools = {
         "resourceType": (2, 2, 2, 4, 32, 0, 1),
@@ -319,8 +320,8 @@ def _of_api(api: Api, topic_ids: Sequence[bytes], unique: str) -> Pools:
         apis.JOIN_GROUP: {
             "groupId": (f"join{unique}", f"join{unique}", ""),
             "memberId": ("", "", "nobody"),
-            "sessionTimeoutMs": (_HOUR_MS, _HOUR_MS, 1),
-            "rebalanceTimeoutMs": (_HOUR_MS,),
+            "sessionTimeoutMs": (_HALF_HOUR_MS, _HALF_HOUR_MS, 1),
+            "rebalanceTimeoutMs": (_HALF_HOUR_MS,),
             "protocolType": ("consumer", "consumer", ""),
             "protocols.name": ("range", "roundrobin"),
             "metadata": (b"", bytes(6) + b"\xff" * 4),  # Kafka never answers if it cannot read a subscription
@@ -341,7 +342,7 @@ def _of_api(api: Api, topic_ids: Sequence[bytes], unique: str) -> Pools:
             "topics.name": ("x", "missing"),
             "transactionVersion": (0, 1, 2),
             "producerId": ("id of pid", 12345),  # Kafka fails on -1
-            "producerEpoch": (0, 0, 1),  # here too
+            "producerEpoch": (0, 0, 1),  # on this one too
         },
         apis.ADD_PARTITIONS_TO_TXN: {"topics.name": ("x", "missing"), "v3AndBelowTopics.name": ("x", "missing")},
         apis.CREATE_ACLS: acl,
@@ -379,7 +380,7 @@ def _of_api(api: Api, topic_ids: Sequence[bytes], unique: str) -> Pools:
             "transactionalIdPattern": ("x.*", "y.*", "(", "", None),
         },
         apis.CONSUMER_GROUP_HEARTBEAT: {
-            "rebalanceTimeoutMs": (-1, _HOUR_MS),
+            "rebalanceTimeoutMs": (-1, _HALF_HOUR_MS),
             "subscribedTopicNames": ("kept", "missing"),
             "subscribedTopicRegex": (None, None, "("),
             "serverAssignor": (None, None, "range", "uniform", "x"),

@@ -84,7 +84,7 @@ ON_CLUSTERS: list[tuple[Api, int, Row]] = [
 ]  # fmt: skip
 
 
-def test_without_acls_nothing_is_allowed(acl_twin: AclTwin) -> None:
+def test_what_is_refused_without_acls(acl_twin: AclTwin) -> None:
     acl_twin.ask_all(ON_TOPICS + ON_CLUSTERS)
 
 
@@ -102,7 +102,7 @@ def test_what_an_operation_on_the_cluster_allows(acl_twin: AclTwin, operation: O
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_random_acls(acl_twin: AclTwin, seed: int) -> None:
+def test_what_random_acls_allow(acl_twin: AclTwin, seed: int) -> None:
     choose = random.Random(seed)
     patterns = [("orders", 3), ("orders", 4), ("ord", 4), ("*", 3), ("orders.eu", 3), ("t", 3), ("o", 4), ("x", 4)]
 
@@ -133,7 +133,7 @@ def test_random_acls(acl_twin: AclTwin, seed: int) -> None:
     acl_twin.ask(apis.DESCRIBE_ACLS, 1, ALL_ACLS)
 
 
-def test_acls_that_cannot_be(acl_twin: AclTwin) -> None:
+def test_invalid_acls_are_refused(acl_twin: AclTwin) -> None:
     good = acl(2, "t", 3)
     for wrong in ({"resourceName": ""}, {"principal": "alice"}, {"resourceType": 4}):
         acl_twin.ask(apis.CREATE_ACLS, 3, {"creations": [{**good, **wrong}, good]})

@@ -38,7 +38,7 @@ def test_produce(twin: Twin, version: int) -> None:
     ask("t", 0, batch("acks"), acks=1)
 
 
-def test_more_replicas_than_there_are(twin: Twin) -> None:
+def test_produce_to_a_topic_that_needs_more_replicas_than_there_are(twin: Twin) -> None:
     configs = [{"name": "min.insync.replicas", "value": "2"}]
     wanted = {"name": "strict", "numPartitions": 1, "replicationFactor": 1, "configs": configs}
     twin.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})

@@ -81,6 +81,8 @@ def test_a_cordoned_directory_may_be_away(tmp_path: Path) -> None:
 
 
 def test_more_cleaner_threads_leave_others_their_threads(tmp_path: Path) -> None:
+    """The scheduler gets as many more threads as the cleaner, and keeps them."""
+
     def threads() -> set[threading.Thread]:
         return {thread for thread in threading.enumerate() if thread.name.startswith("octavo-scheduler")}
 
@@ -98,7 +100,7 @@ def test_how_clients_connect_is_fixed_at_the_start(tmp_path: Path) -> None:
             assert alter(client, name, "PLAINTEXT://:0") == ErrorCode.INVALID_REQUEST
 
 
-def test_a_broker_that_cannot_be(tmp_path: Path) -> None:
+def test_an_id_that_is_not_the_brokers_is_refused(tmp_path: Path) -> None:
     with Broker(tmp_path / "logs") as broker, RawClient(broker.address) as client:
         for name in ("x", "2", "9" * 5000):
             assert alter(client, "log.retention.ms", "1", broker=name) == ErrorCode.INVALID_REQUEST

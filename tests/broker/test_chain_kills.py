@@ -1,5 +1,5 @@
-"""kill -9 under groups, transactions and a chain of both. The anomalies are those that Jepsen's tests of Kafka look
-for: lost and duplicated records, aborted reads, polls and offsets that go back, two records at one offset, a stuck
+"""kill -9 of a broker under a chain of groups and transactions. The anomalies are those that Jepsen's tests of Kafka
+look for: lost and duplicated records, aborted reads, polls and offsets that go back, two records at one offset, a stuck
 group."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SECONDS = 240.0
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_chain(tmp_path: Path, protocol: str) -> None:
+def test_a_chain_survives_kills_without_anomalies(tmp_path: Path, protocol: str) -> None:
     configs = {
         "num.partitions": str(PARTITIONS),
         "group.initial.rebalance.delay.ms": "0",

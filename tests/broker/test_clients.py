@@ -56,7 +56,7 @@ def test_a_waiting_consumer_gets_what_a_producer_in_process_sends(servers: Serve
         assert reading.result(10) == [b"late"]
 
 
-def test_administration(servers: Servers, logs: octavo.LogDir) -> None:
+def test_topics_are_created_grown_described_and_deleted(servers: Servers, logs: octavo.LogDir) -> None:
     admin = AdminClient(servers)
     made = admin.create_topics([NewTopic("t", 2, config={"retention.ms": "1000"})])
     assert made["t"].result(SECONDS) is None

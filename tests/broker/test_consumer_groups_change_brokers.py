@@ -32,7 +32,7 @@ class Member:
         self.assigned: dict[bytes, list[int]] = {}
 
     def beat(self, client: RawClient) -> Member:
-        """Send every field that a member can send, so that the answer is complete too."""
+        """Send a full heartbeat, with the subscription and the partitions, so that the answer has the assignment."""
         rows = [{"topicId": topic_id, "partitions": numbers} for topic_id, numbers in self.assigned.items()]
         body = {
             "groupId": "g",

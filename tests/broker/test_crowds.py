@@ -1,4 +1,4 @@
-"""Crowds of clients that are slow, silent, greedy or gone: others are served meanwhile, and memory stays flat."""
+"""Crowds of clients that are slow, silent, greedy or gone: others are served meanwhile, and memory grows little."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.broker.requests import batch, fetching, produced
 from tests.broker.served import Served
 
 CLIENTS = int(os.environ.get("OCTAVO_CROWD", "200"))
-GROWTH_BYTES = (32 << 20) + CLIENTS * (64 << 10)  # 64 KB for each client
+GROWTH_BYTES = (32 << 20) + CLIENTS * (64 << 10)  # 32 MB, and 64 KB for each client
 LARGE = 1 << 20
 
 METADATA_FRAME = request_frame(METADATA, 12, encode(METADATA.request, 12, {"topics": None}), correlation_id=1)
@@ -54,7 +54,7 @@ def dripping(client: socket.socket) -> None:
 
 
 def sipping(client: socket.socket) -> None:
-    """Asks for many records, and takes them in small sips, which do not end."""
+    """Asks for many records, and takes only a few small sips of them."""
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.sendall(fetch_frame(0, 0) * 20)
     for _ in range(10):

@@ -81,14 +81,16 @@ def test_a_long_poll_waits_for_enough(client: RawClient, topic: octavo.LogDir) -
 
 
 def test_a_client_that_goes_away_while_it_waits_leaves_nothing(broker: Broker, topic: octavo.LogDir) -> None:
+    log, end = topic.log("t", 0), time.monotonic() + 10
     with RawClient(broker.address) as gone:
         gone.send(FETCH, VERSION, wanted(0, maxWaitMs=30_000))
-    log = topic.log("t", 0)
-    end = time.monotonic() + 10
-    while (log._watchers or broker._server._limits.connections) and time.monotonic() < end:
+        while not log._watchers:  # the broker has not got the request yet
+            assert time.monotonic() < end
+            time.sleep(0.01)
+    while log._watchers or broker._server._limits.connections:
+        assert time.monotonic() < end, "the broker still waits for it"
         send(topic, 0, b"wakes it")
         time.sleep(0.05)
-    assert not log._watchers
 
 
 def test_a_session_names_only_what_changed(client: RawClient, topic: octavo.LogDir) -> None:

@@ -76,7 +76,7 @@ def _watched(acl_twin: AclTwin) -> Iterator[None]:
     acl_twin.ask(apis.DELETE_GROUPS, 2, {"groupsNames": ["g", "c"]})
 
 
-def test_without_acls_nothing_is_allowed(acl_twin: AclTwin) -> None:
+def test_what_is_refused_without_acls(acl_twin: AclTwin) -> None:
     acl_twin.ask_all(ASKED)
 
 

@@ -109,7 +109,7 @@ def test_clients_in_this_process_see_what_others_commit(served: Broker) -> None:
     remote.close()
 
 
-def test_administration(served: Broker) -> None:
+def test_groups_are_listed_described_and_deleted(served: Broker) -> None:
     consumer = subscribed(served, "g")
     shared(consumer)
     consumer.commit(offsets=[TopicPartition("t", 0, 3)], asynchronous=False)
@@ -125,7 +125,7 @@ def test_administration(served: Broker) -> None:
     assert served.logs.group_coordinator.admin.list() == []
 
 
-def test_kafka_python(served: Broker) -> None:
+def test_a_group_of_kafka_python_goes_on_where_it_was(served: Broker) -> None:
     found: list[bytes] = []
     for most in (10, RECORDS):
         consumer = KafkaConsumer(
@@ -141,7 +141,7 @@ def test_kafka_python(served: Broker) -> None:
     assert sorted(found, key=int) == [b"%d" % number for number in range(RECORDS)]
 
 
-def test_aiokafka(served: Broker) -> None:
+def test_a_group_of_aiokafka_goes_on_where_it_was(served: Broker) -> None:
     async def consumed(most: int, found: list[bytes]) -> None:
         async with AIOKafkaConsumer(
             "t", bootstrap_servers=served.bootstrap_servers, group_id="g", auto_offset_reset="earliest",

@@ -10,6 +10,7 @@ import pytest
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
 from tests.broker.group_requests import RANGE, SUBSCRIPTION, beating, committing, joining, leaving, syncing
+from tests.broker.raw import RawClient
 from tests.broker.twin import NO_ID, Twin
 
 pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
@@ -322,4 +323,11 @@ def test_offsets_of_a_deleted_topic_are_deleted(twin: Twin) -> None:
     twin.ask(apis.OFFSET_COMMIT, 9, committing("reader", {"name": "short"}, {}))
     twin.ask(apis.DELETE_TOPICS, 5, {"topicNames": ["short"], "timeoutMs": 10_000})
     fetch = {"groupId": "reader", "topics": [{"name": "short", "partitionIndexes": [0]}]}
+    with RawClient(twin.real) as client:
+        client.ask_until(apis.OFFSET_FETCH, 7, fetch, lambda answer: _first_offset(answer) == -1)
     twin.eventually(apis.OFFSET_FETCH, 7, fetch)
+
+
+def _first_offset(answer: Row) -> int:
+    offset: int = answer["topics"][0]["partitions"][0]["committedOffset"]
+    return offset
