@@ -59,7 +59,7 @@ def test_a_program_of_kafka_python(store: Store, caplog: pytest.LogCaptureFixtur
     assert "secret" not in caplog.text
 
 
-def test_configs_have_one_shape(store: Store) -> None:
+def test_configs_may_be_a_mapping_or_keywords(store: Store) -> None:
     configs = {"bootstrap.servers": "one:9092", "linger.ms": "7"}
     assert store.logs.producer(configs).config.linger_ms == 7
     assert store.logs.producer(configs=configs).config.linger_ms == 7
