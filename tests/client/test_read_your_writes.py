@@ -179,7 +179,7 @@ def test_a_batch_that_the_scheduler_appends_right_after_a_look_is_found(
     assert [record.value for record in consumer] == [b"1"]
 
 
-def test_with_the_scheduler_of_a_program(tmp_path: Path) -> None:
+def test_each_record_is_found_at_once_with_the_scheduler_of_a_program(tmp_path: Path) -> None:
     """What a new user types: no flush, no sleep, the default linger.ms."""
     with LogDir(tmp_path) as logs:
         logs.create_topic("t", 1)

@@ -113,7 +113,7 @@ V0_MESSAGES, V1_MESSAGES, V1_LZ4 = strings.MESSAGES["v0"], strings.MESSAGES["v1"
         ),
     ],
 )
-def test_what_a_4_3_1_cleaner_left_of_old_sets(stored: bytes, cleaned: str) -> None:
+def test_old_sets_are_rewritten_as_a_4_3_1_cleaner_left_them(stored: bytes, cleaned: str) -> None:
     assert_same(rewrite_as_v2(stored), bytes.fromhex(cleaned))
 
 

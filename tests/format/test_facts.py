@@ -55,7 +55,9 @@ def test_f1_a_batch_is_a_header_of_61_bytes_and_records() -> None:
 @pytest.mark.parametrize("appended", [False, True])
 @pytest.mark.parametrize("is_transactional", [False, True])
 @pytest.mark.parametrize("is_control", [False, True])
-def test_f2_attributes(codec: Codec, appended: bool, is_transactional: bool, is_control: bool) -> None:
+def test_f2_attributes_hold_codec_timestamp_type_and_flags(
+    codec: Codec, appended: bool, is_transactional: bool, is_control: bool
+) -> None:
     origin = replace(TRANSACTION, is_transactional=is_transactional, is_control=is_control)
     batch = build_batch(RECORDS, codec=codec, log_append_time=TS0 if appended else None, origin=origin)
     attributes = int.from_bytes(batch[21:23])
@@ -115,7 +117,7 @@ def test_f5_a_control_batch_has_one_record_with_version_and_type(control_type: C
 
 # F6
 @pytest.mark.parametrize(("magic", "smallest"), [(0, 14), (1, 22)])
-def test_f6_messages_and_their_smallest_size(magic: int, smallest: int) -> None:
+def test_f6_messages_shorter_than_the_smallest_are_refused(magic: int, smallest: int) -> None:
     entry = encode_message(Record(7, TS0, None, None), magic)
     assert len(entry) == 12 + smallest
     assert int.from_bytes(entry[8:12]) == smallest
@@ -136,7 +138,7 @@ def test_f6_a_message_of_less_than_14_bytes_ends_the_walk() -> None:
 
 
 # F7
-def test_f7_the_documents_v0_message() -> None:
+def test_f7_the_documents_v0_message_is_built_again() -> None:
     entry = encode_message(Record(0, -1, b"key", b"value"), 0)
     (stored,) = archives.files("seed-003-v0", "*.log")
     assert entry == stored.read_bytes()
@@ -147,7 +149,7 @@ def test_f7_the_documents_v0_message() -> None:
 # F8
 @pytest.mark.parametrize("codec", PLAIN)
 @pytest.mark.parametrize(("magic", "inner_offsets"), [(0, range(1025, 1031)), (1, range(6))])
-def test_f8_inner_offsets(codec: Codec, magic: int, inner_offsets: range) -> None:
+def test_f8_inner_offsets_are_absolute_in_v0_and_relative_in_v1(codec: Codec, magic: int, inner_offsets: range) -> None:
     records = [Record(offset, TS0 if magic else -1, b"k", b"v") for offset in range(1025, 1031)]
     wrapper = encode_message_set(records, magic, codec=codec)
     header, read = decode_batch(wrapper)
@@ -159,7 +161,7 @@ def test_f8_inner_offsets(codec: Codec, magic: int, inner_offsets: range) -> Non
 
 
 # F9
-def test_f9_a_wrappers_timestamp() -> None:
+def test_f9_a_wrappers_timestamp_is_the_largest_or_the_brokers() -> None:
     records = [Record(offset, timestamp, None, b"v") for offset, timestamp in enumerate([TS0, TS0 + 9, TS0 + 3])]
     header, read = decode_batch(encode_message_set(records, 1, codec=Codec.GZIP))
     assert (header.max_timestamp, header.timestamp_type) == (TS0 + 9, TimestampType.CREATE_TIME)
@@ -176,7 +178,7 @@ def test_f9_a_wrappers_timestamp() -> None:
 
 
 # F10
-def test_f10_log_append_time_on_a_v1_message() -> None:
+def test_f10_log_append_time_changes_a_v1_message_and_its_crc() -> None:
     message = encode_message(Record(10, TS0, b"k", b"v1"), 1)
     stamped = with_timestamp(message, LOG_APPEND_TIME, TS0 + 7)
     assert stamped.hex() == "000000000000000a00000019d730294901080000018bcfe56807000000016b000000027631"
@@ -198,7 +200,7 @@ def test_f10_log_append_time_on_a_v2_batch_changes_its_header_alone(codec: Codec
 
 
 # F11
-def test_f11_varints() -> None:
+def test_f11_varints_are_zigzag_in_groups_of_7_bits() -> None:
     assert encode_uvarint(300) == bytes.fromhex("ac02")
     assert [encode_varint(n).hex() for n in (-1, 1, -2, 63, 64)] == ["01", "02", "03", "7e", "8001"]
     assert [len(encode_varint(n)) for n in (0, 63, 64, 8191, 8192, 1048575)] == [1, 1, 2, 2, 3, 3]
@@ -211,7 +213,7 @@ def test_f11_varints() -> None:
     ("offset", "key", "timestamp", "crc"),
     [(0, b"0", 1547003374605, 505866327), (1, b"0", 1547003869957, 812988848), (3, b"1", 1547014144085, 2729488342)],
 )
-def test_f12_the_documents_single_records(offset: int, key: bytes, timestamp: int, crc: int) -> None:
+def test_f12_the_documents_single_records_are_built_again(offset: int, key: bytes, timestamp: int, crc: int) -> None:
     batch = build_batch([Record(offset, timestamp, key, SEED_VALUE)], partition_leader_epoch=0)
     assert (len(batch), read_header(batch).crc) == (106, crc)
     stored = archives.files("seed-004-log-format", "00000000000000000000.log")[1].read_bytes()
@@ -219,7 +221,7 @@ def test_f12_the_documents_single_records(offset: int, key: bytes, timestamp: in
 
 
 # F13
-def test_f13_the_documents_batch_of_three() -> None:
+def test_f13_the_documents_batch_of_three_is_built_again() -> None:
     timestamps = [1547015227193, 1547015227208, 1547015227208]
     records = [Record(5 + at, timestamp, b"%d" % at, SEED_VALUE) for at, timestamp in enumerate(timestamps)]
     batch = build_batch(records, partition_leader_epoch=0)
@@ -249,7 +251,7 @@ def test_f14_an_emptied_batch_is_its_header() -> None:
 
 
 # F15
-def test_f15_codecs_by_id_and_name() -> None:
+def test_f15_codecs_have_kafkas_ids_and_names() -> None:
     assert [(codec.value, CODECS[codec].name) for codec in Codec] == [
         (0, "none"),
         (1, "gzip"),

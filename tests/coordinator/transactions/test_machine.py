@@ -58,7 +58,7 @@ V1_ENDS = {
 
 
 @pytest.mark.parametrize(("status", "commit"), V1_ENDS)
-def test_end_v1(status: TransactionStatus, commit: bool) -> None:
+def test_an_end_in_v1_leads_where_the_table_says(status: TransactionStatus, commit: bool) -> None:
     def end(by: Identity) -> object:
         return shown(machine.end_v1(state(status), by, commit=commit, supplies=MOMENT))
 
@@ -86,7 +86,7 @@ V2_ENDS = {
 
 
 @pytest.mark.parametrize(("status", "commit"), V2_ENDS)
-def test_end_v2(status: TransactionStatus, commit: bool) -> None:
+def test_an_end_in_v2_leads_where_the_table_says(status: TransactionStatus, commit: bool) -> None:
     def end(by: Identity) -> object:
         return shown(machine.end_v2(state(status), by, commit=commit, supplies=MOMENT))
 
@@ -122,7 +122,7 @@ def test_a_decision_of_an_earlier_octavo_gets_its_new_id_late() -> None:
 
 
 @pytest.mark.parametrize("status", [EMPTY, COMPLETE_COMMIT, COMPLETE_ABORT])
-def test_init(status: TransactionStatus) -> None:
+def test_init_begins_a_new_epoch_or_is_fenced(status: TransactionStatus) -> None:
     def init(expected: Identity | None, **fields: int) -> object:
         return shown(machine.initialize(state(status, **fields), 5000, expected, MOMENT))
 
@@ -156,7 +156,7 @@ NEVER_IN_MEMORY = {TransactionStatus.DEAD, TransactionStatus.PREPARE_EPOCH_FENCE
 
 
 @pytest.mark.parametrize("status", sorted(set(TransactionStatus) - NEVER_IN_MEMORY))
-def test_add_partitions(status: TransactionStatus) -> None:
+def test_partitions_are_added_unless_the_transaction_is_decided(status: TransactionStatus) -> None:
     def add(by: Identity, *partitions: TopicPartition) -> TransactionOutcome:
         return machine.add_partitions(state(status), by, frozenset(partitions), VERSION_2, NOW)
 
