@@ -138,7 +138,7 @@ def test_f6_a_message_of_less_than_14_bytes_ends_the_walk() -> None:
 
 
 # F7
-def test_f7_the_documents_v0_message_is_built_again() -> None:
+def test_f7_the_published_v0_message_is_built_again() -> None:
     entry = encode_message(Record(0, -1, b"key", b"value"), 0)
     (stored,) = archives.files("seed-003-v0", "*.log")
     assert entry == stored.read_bytes()
@@ -213,7 +213,7 @@ def test_f11_varints_are_zigzag_in_groups_of_7_bits() -> None:
     ("offset", "key", "timestamp", "crc"),
     [(0, b"0", 1547003374605, 505866327), (1, b"0", 1547003869957, 812988848), (3, b"1", 1547014144085, 2729488342)],
 )
-def test_f12_the_documents_single_records_are_built_again(offset: int, key: bytes, timestamp: int, crc: int) -> None:
+def test_f12_the_published_single_records_are_built_again(offset: int, key: bytes, timestamp: int, crc: int) -> None:
     batch = build_batch([Record(offset, timestamp, key, SEED_VALUE)], partition_leader_epoch=0)
     assert (len(batch), read_header(batch).crc) == (106, crc)
     stored = archives.files("seed-004-log-format", "00000000000000000000.log")[1].read_bytes()
@@ -221,7 +221,7 @@ def test_f12_the_documents_single_records_are_built_again(offset: int, key: byte
 
 
 # F13
-def test_f13_the_documents_batch_of_three_is_built_again() -> None:
+def test_f13_the_published_batch_of_three_is_built_again() -> None:
     timestamps = [1547015227193, 1547015227208, 1547015227208]
     records = [Record(5 + at, timestamp, b"%d" % at, SEED_VALUE) for at, timestamp in enumerate(timestamps)]
     batch = build_batch(records, partition_leader_epoch=0)
