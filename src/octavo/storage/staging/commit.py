@@ -21,7 +21,6 @@ from octavo.storage.staging.bring_in import bring_in, find
 from octavo.storage.staging.check import check_batches, check_presence
 from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.staging.stage import StagedPart
-from octavo.system.shown import count
 
 _log = logging.getLogger(__name__)
 
@@ -148,9 +147,9 @@ def _to_be_made(
     }
     for part in staged:
         if part.topic not in topics and part.topic_partition not in commits.logs:
-            left = sum(topic_partition.topic == part.topic for topic_partition in commits.logs)
             raise InvalidPartitionsError(
-                f"{part.topic_partition} no longer exists: topic {part.topic} has {count(left, 'partition')}"
+                f"{part.topic_partition} no longer exists: its topic was deleted, or created again with fewer "
+                "partitions, after the batch was staged; write the batch again"
             )
     return topics
 
