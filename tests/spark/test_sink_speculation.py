@@ -1,4 +1,5 @@
-"""Two simultaneous attempts of a task, as started by Spark's speculation: their rows are written once."""
+"""Two simultaneous attempts at a task, as Spark's speculation starts them: the rows are written once, and the jobs that
+rewrite files refuse to run."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ HOSTS = ("127.0.0.2", "127.0.0.3")
 @pytest.mark.usefixtures("java")
 @pytest.mark.skipif("OCTAVO_KILLS" not in os.environ, reason="six JVMs for a minute: `make soak` sets OCTAVO_KILLS")
 def test_two_attempts_of_a_task_write_its_rows_once(tmp_path: Path) -> None:
+    """The driver also checks that `compact`, `reindex` and `upgrade` are refused."""
     with cluster(tmp_path) as master:
         command = [sys.executable, "-m", "tests.spark.speculating_driver", master, str(tmp_path)]
         subprocess.run(command, cwd=Path(__file__).parents[2], check=True)

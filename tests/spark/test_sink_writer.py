@@ -76,13 +76,13 @@ def test_the_partition_column_decides_and_null_means_any(tmp_path: Path) -> None
     write(tmp_path / "logs", "key binary, value binary, partition int", batch, topic="t", partitions="4")
     found = {record["value"]: record["partition"] for record in records(tmp_path / "logs")}
     assert found == {b"1": 3, b"2": partition_for_key(b"a", 4), b"3": 0}
-    with pytest.raises(UnknownTopicOrPartitionError, match="partition 4 of topic t, expected 0 to 3"):
+    with pytest.raises(UnknownTopicOrPartitionError, match="there is no partition 4 of topic 't'; it has 0 to 3"):
         batch = rows(value=[b"1"], partition=[4])
         write(tmp_path / "logs", "value binary, partition int", batch, topic="t")
     assert staged(tmp_path / "logs") == []
 
 
-def test_headers_times_strings_and_other_columns(tmp_path: Path) -> None:
+def test_headers_times_and_strings_are_written_and_other_columns_ignored(tmp_path: Path) -> None:
     batch = pa.record_batch(
         {
             "value": pa.array(["ä", None, "c"]),
@@ -120,7 +120,7 @@ def test_the_topic_column_makes_topics_and_the_option_overrules_it(tmp_path: Pat
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd", "none"])
-def test_codec_and_batch_size_are_the_producers_unless_the_topic_has_its_own(tmp_path: Path, codec: str) -> None:
+def test_codec_and_batch_size_are_the_producers_unless_the_topic_has_a_codec(tmp_path: Path, codec: str) -> None:
     values = [b"%05d" % number + bytes(100) for number in range(1000)]
     options = {"kafka.compression.type": codec, "kafka.batch.size": "2048", "topic": "t"}
     write(tmp_path / "logs", "value binary", rows(value=values), **options)
@@ -138,13 +138,13 @@ def test_codec_and_batch_size_are_the_producers_unless_the_topic_has_its_own(tmp
     assert set(after[len(before) :]) == {"lz4"}
 
 
-def test_one_of_two_attempts_counts_and_the_other_is_swept(tmp_path: Path) -> None:
+def test_only_attempts_that_are_committed_count_and_others_are_swept(tmp_path: Path) -> None:
     options = {"path": str(tmp_path / "logs"), "topic": "t", "checkpointLocation": checkpoint(tmp_path / "ck")}
     writer = stream_writer(options, schema(SCHEMA), False)
     batch = rows(key=[b"k"], value=[b"v"])
     first, _second, third = (writer.write(iter([batch])) for _ in range(3))
     writer.commit([first, third], 0)
-    writer.commit([writer.write(iter([batch]))], 0)
+    writer.commit([writer.write(iter([batch]))], 0)  # a repeated batch
     assert [record["value"] for record in records(tmp_path / "logs")] == [b"v", b"v"]
     assert staged(tmp_path / "logs") == []
 

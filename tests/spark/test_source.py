@@ -27,7 +27,7 @@ from tests.spark.queries import run
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# One of each kind; `make soak` takes all (OCTAVO_SPARK_ARCHIVES=all), and test_golden_readers works without a session.
+# One of each kind. `make soak` takes all (OCTAVO_SPARK_ARCHIVES=all); test_golden_readers reads all without a session.
 SAMPLE = ("v431-clean", "v431-two-dirs", "v431-killed", "v0821", "v282-compacted", "upgrade-mixed-compacted")
 ARCHIVES = WITH_RECORDS if os.environ.get("OCTAVO_SPARK_ARCHIVES") == "all" else SAMPLE
 KINDS = {0: "CreateTime", 1: "LogAppendTime", -1: "NoTimestampType"}
@@ -241,7 +241,7 @@ def stream_on_cluster(spark: SparkSession, logs: str) -> list[tuple[int, int]]:
     return sorted((row.partition, row.offset) for row in spark.table("orders").collect())
 
 
-def test_batch_and_stream_on_a_cluster(cluster: Run, logs: Path) -> None:  # T6
+def test_a_batch_and_a_stream_read_everything_on_a_cluster(cluster: Run, logs: Path) -> None:  # T6
     rows = [*((0, offset) for offset in range(80)), *((1, offset) for offset in range(10))]
     assert cluster(on_cluster, str(logs)) == rows
     assert cluster(stream_on_cluster, str(logs)) == rows

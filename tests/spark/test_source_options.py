@@ -63,7 +63,7 @@ def test_names_are_compared_without_case() -> None:
     assert options.paths == ("/a",)
     assert StreamOptions.of(CaseInsensitiveDict(given)).admission.max_offsets == 7
     assert options.isolation_level == "read_committed"
-    assert options.subscription.wants(TopicPartition("my-orders", 0)), "a pattern is found, not matched as a whole"
+    assert options.subscription.wants(TopicPartition("my-orders", 0)), "a pattern may match just a part of a name"
 
 
 def test_paths_become_absolute_and_come_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_what_only_a_stream_has_is_checked_by_a_stream(given: dict[str, str], me
         ),
     ],
 )
-def test_limits_that_a_batch_cannot_have(given: dict[str, str], message: str) -> None:
+def test_limits_that_a_batch_cannot_have_are_refused(given: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         batch_limits(given)
 
@@ -225,6 +225,6 @@ def test_the_schema_is_that_of_sparks_kafka_source() -> None:
         check_schema(schema_of(("value",)), options.columns)
 
 
-def test_every_option_of_the_table_is_known_by_its_own_name() -> None:
+def test_every_option_of_the_table_has_its_own_name_and_a_scope() -> None:
     assert len({option.name.lower() for option in SOURCE_OPTIONS}) == len(SOURCE_OPTIONS)
     assert {option.scope for option in SOURCE_OPTIONS} == {"batch", "stream", "both"}

@@ -1,4 +1,4 @@
-"""The stream reader's driver side, called as Spark calls it: offsets, admission, new and lost partitions, restarts."""
+"""The stream reader, called as Spark calls it: offsets, admission, new and lost partitions, restarts."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_latest_is_where_a_stream_starts_by_default(logs: Path) -> None:
     assert reader(logs, startingOffsets=None).initialOffset() == {"orders": {"0": 80, "1": 10}}
 
 
-def test_a_start_by_offset_or_time_names_all_partitions(logs: Path) -> None:
+def test_a_start_by_offset_or_time_must_give_every_partition_an_offset(logs: Path) -> None:
     stream = reader(logs, startingOffsets='{"orders":{"0":-1,"1":-2}}')
     assert stream.initialOffset() == {"orders": {"0": 80, "1": 0}}
     assert reader(logs, startingTimestamp=0).initialOffset() == {"orders": {"0": 0, "1": 0}}
@@ -115,7 +115,7 @@ def test_bytes_limit_a_micro_batch_roughly(logs: Path) -> None:
     assert 20 <= end["orders"]["0"] <= 40
 
 
-def test_a_micro_batch_waits_for_its_least_offsets(logs: Path) -> None:
+def test_a_micro_batch_waits_until_there_are_enough_offsets(logs: Path) -> None:
     options = {"path": str(logs), "subscribe": "orders", "startingOffsets": "earliest", "minOffsetsPerTrigger": "15"}
     clock = ManualClock(1_000_000)
     options["maxTriggerDelay"] = "10s"
@@ -220,7 +220,7 @@ def test_offsets_that_were_deleted_are_a_loss_or_skipped(logs: Path) -> None:
     assert offsets_read(lenient, start, lenient.latestOffset(start, ALL)) == {0: list(range(25, 80))}
 
 
-def test_a_log_that_ends_before_the_checkpoint_is_a_loss_or_begun_again(logs: Path) -> None:
+def test_a_log_that_ends_before_the_checkpoint_is_a_loss_or_continued_from_its_end(logs: Path) -> None:
     start = {"orders": {"0": 500, "1": 10}}
     strict = reader(logs)
     with pytest.raises(DataLossError, match="Partition orders-0 offset was changed from 500 to 80"):
@@ -245,7 +245,7 @@ def test_gaps_of_compaction_are_not_a_loss(tmp_path: Path) -> None:
     assert offsets_read(stream, {"orders": {"0": 25}}, end) == {0: kept[10:]}
 
 
-def test_files_that_go_away_between_planning_and_reading_are_a_loss(logs: Path) -> None:
+def test_files_that_go_away_between_planning_and_reading_are_a_loss_or_skipped(logs: Path) -> None:
     for lenient in (False, True):
         stream = reader(logs, failOnDataLoss="false" if lenient else "true")
         start = {"orders": {"0": 0, "1": 10}}

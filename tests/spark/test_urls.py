@@ -1,4 +1,4 @@
-"""Spark over an object store: Hadoop's name for it, the jobs, and credentials that are never shown."""
+"""Spark over an object store: URLs with Hadoop's scheme s3a, jobs, and credentials that are never shown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_records_come_from_s3a_and_no_plan_shows_the_credentials(spark: SparkSes
     assert KEY not in shown.getvalue()
 
 
-def test_verify_and_topics_run_there(spark: SparkSession, url: str) -> None:
+def test_verify_and_topics_run_on_a_url(spark: SparkSession, url: str) -> None:
     report, here = jobs.verify(spark, url), jobs.verify(spark, unpack(ARCHIVE))
     assert report.summary == here.summary
     assert report.summary.partitions == 12

@@ -1,4 +1,4 @@
-"""A PySpark that is too old gets one sentence, wherever it is first noticed; the jobs run on it."""
+"""The source and the sink refuse a PySpark that is too old, always with the same sentence; the jobs accept it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The garbage collector of Spark's workers: settled there, left alone everywhere else."""
+"""In Spark's workers, the garbage collector skips what was loaded first; everywhere else it is left alone."""
 
 from __future__ import annotations
 
