@@ -1,4 +1,4 @@
-"""Whole cleaning runs compared with a naive model, round after round; what ends a run; runs with tasks elsewhere."""
+"""Whole cleaning runs compared with a naive model, round after round; what ends a run; tasks that can be pickled."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Store:
 
 
 def expected(before: Model, horizons: dict[int, int], first_dirty: int, end: int, now_ms: int) -> Model:
-    """C7: up to the end, the last record of each key, unless it is a tombstone past its horizon; then all records."""
+    """C7: up to `end`, the last record of each key, unless it is a tombstone past its horizon; all from there on."""
     last = {key: offset for offset, (key, _) in sorted(before.items()) if first_dirty <= offset < end}
     kept = Model()
     for offset, (key, value) in before.items():
@@ -133,7 +133,7 @@ def test_rounds_leave_what_a_naive_model_says(tmp_path: Path, seed: int) -> None
     store.log.close()
 
 
-def test_a_log_that_does_not_fit_the_map_is_cleaned_in_rounds(tmp_path: Path) -> None:
+def test_a_log_that_does_not_fit_into_the_map_is_cleaned_in_rounds(tmp_path: Path) -> None:
     # C10
     store = Store(tmp_path / "t-0")
     store.write(60, keys=40)
@@ -163,7 +163,7 @@ def test_segments_merge_and_keep_their_ages(tmp_path: Path) -> None:
     assert not [path for path in (tmp_path / "t-0").iterdir() if path.suffix in (".cleaned", ".swap", ".deleted")]
 
 
-def test_tasks_go_elsewhere_and_give_the_same_bytes(tmp_path: Path) -> None:
+def test_pickled_tasks_in_another_order_give_the_same_bytes(tmp_path: Path) -> None:
     stores = [Store(tmp_path / name, 3) for name in ("a-0", "b-0")]
     for store in stores:
         store.write(60)

@@ -35,5 +35,5 @@ def test_offsets_must_be_in_reach_of_the_first() -> None:
     assert grouped(segments(1, 0, 0, 1, step=1 << 30)) == [[1, 0, 0], [1]]
 
 
-def test_a_segment_too_large_is_alone() -> None:
+def test_a_segment_that_is_too_large_stays_alone() -> None:
     assert grouped(segments(5, 2000, 5), segment_bytes=1000) == [[5], [2000], [5]]

@@ -14,12 +14,12 @@ NOW = 1_000_000
 def log(
     *segments: tuple[int, int], checkpoint: int | None = None, start: int = 0, end: int = 1000, stable: int = 1000
 ) -> DirtyLog:
-    """Segments of (base offset, size); their records are as old as their offsets say."""
+    """Segments of (base offset, size); their timestamps are from their base offset to 100 more."""
     facts = [DirtySegment(base, size, base + 100, base) for base, size in segments]
     return DirtyLog(facts, start, end, stable, checkpoint)
 
 
-THREE = (0, 100), (100, 300), (200, 600), (300, 50)
+THREE = (0, 100), (100, 300), (200, 600), (300, 50)  # and the active one
 
 
 def ranged(dirty: DirtyLog, now_ms: int = NOW, **configs: object) -> CleanableRange:
@@ -76,7 +76,7 @@ def test_what_is_overdue_is_cleaned_whatever_the_ratio() -> None:
     config = {"max_compaction_lag_ms": 1000, "min_cleanable_dirty_ratio": 1}
     late, early = ranged(log(*THREE), now_ms=1150, **config), ranged(log(*THREE), now_ms=1100, **config)
     named = LogConfig.of({name.replace("_", "."): str(value) for name, value in config.items()})
-    assert (late.delay_ms, late.is_eligible(named)) == (50, True)  # the segment at 0 has no timestamp above 0
+    assert (late.delay_ms, late.is_eligible(named)) == (50, True)  # since 100: a first timestamp of 0 does not count
     assert (early.delay_ms, early.is_eligible(named)) == (0, False)
 
 

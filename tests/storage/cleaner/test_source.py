@@ -1,4 +1,4 @@
-"""A segment's batches as a run reads them: the same with or without a copy; damage names its place."""
+"""A segment's batches as a run reads them: the same with or without a copy; an error names the place of the damage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def rows(path: Path, *, copied: bool, position: int = 0) -> list[tuple[int, int,
 
 @pytest.mark.parametrize("window", [4096, 8192, 1 << 25])
 @pytest.mark.parametrize("table_rows", [1, 3, 100])
-def test_both_ways_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int, table_rows: int) -> None:
+def test_both_ways_give_the_same_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int, table_rows: int
+) -> None:
     monkeypatch.setattr(source, "_WINDOW_BYTES", window)
     monkeypatch.setattr(source, "_WINDOW_ROWS", table_rows)
     path = tmp_path / "00000000000000000000.log"
@@ -44,7 +46,7 @@ def test_both_ways_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("copied", [True, False])
 @pytest.mark.parametrize("tail", [b"\0" * 40, b"torn", batch(5)[:-3]], ids=["zeros", "a few bytes", "a torn batch"])
-def test_what_is_not_a_batch_is_named(tmp_path: Path, copied: bool, tail: bytes) -> None:
+def test_what_is_not_a_batch_is_refused_with_its_place(tmp_path: Path, copied: bool, tail: bytes) -> None:
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(batch(0) + tail)
     with pytest.raises(CorruptRecordError) as caught:

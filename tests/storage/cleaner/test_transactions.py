@@ -53,7 +53,7 @@ def test_a_transaction_that_is_named_twice_counts_once() -> None:
     assert state.retained == [ABORTED]
 
 
-def test_the_state_can_go_on_elsewhere() -> None:
+def test_a_pickled_state_goes_on() -> None:
     state = CleanedTransactions()
     state.add_aborted([ABORTED])
     state.on_batch(7, 12)

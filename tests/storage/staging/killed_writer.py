@@ -1,7 +1,7 @@
 """A process that stages and commits numbered batches until it is killed: `python -m … ROOT BATCHES [STEP BATCH]`.
 
-With a step and a batch it kills itself there; its parent may kill it at any moment. Each start publishes all batches;
-those that were committed before are skipped.
+With a step and a batch it kills itself after that step of that batch; its parent may kill it at any moment. Each start
+publishes all batches; those that were committed before are skipped.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def read_values(log: PartitionLog) -> list[bytes]:
 
 
 def batch_values(batch_id: int, records: int = 6, size: int = 90) -> dict[int, list[bytes]]:
-    """Values for two partitions that no other batch has."""
+    """Values for two partitions, different from those of all other batches."""
     return {p: [b"%d-%d-%d " % (batch_id, p, n) + bytes(size) for n in range(records)] for p in range(2)}
 
 

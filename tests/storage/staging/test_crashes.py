@@ -14,7 +14,7 @@ from tests.storage.staging.scene import Scene, batch_values
 
 ROOT = Path("/logs")
 BATCHES = 2
-LARGE, NONE_LARGE = 1, BATCHES  # a large batch is adopted as a segment
+LARGE, NONE_LARGE = 1, BATCHES  # the id of the large batch, which is adopted as a segment
 # A stop at every operation would take minutes: `make soak` sets 1.
 STRIDE = int(os.environ.get("OCTAVO_CRASH_STRIDE", "11"))
 

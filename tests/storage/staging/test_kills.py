@@ -27,7 +27,7 @@ MORE = 1.2
 
 
 @pytest.mark.parametrize("large", [False, True])  # appended, and adopted as a segment
-def test_killed_at_each_named_step(tmp_path: Path, large: bool) -> None:
+def test_a_writer_that_is_killed_at_each_named_step_writes_its_records_once(tmp_path: Path, large: bool) -> None:
     scene = _scene(tmp_path / "logs")
     # A decided batch is finished at the next start, so each step has its own batch.
     batches = [batch_id for batch_id in range(BATCHES) if is_large(batch_id) is large]
@@ -38,7 +38,7 @@ def test_killed_at_each_named_step(tmp_path: Path, large: bool) -> None:
     _check(scene)
 
 
-def test_killed_at_any_moment(tmp_path: Path) -> None:
+def test_a_writer_that_is_killed_at_any_moment_writes_its_records_once(tmp_path: Path) -> None:
     chance, longest, killed, ended = random.Random(7), LONGEST_SECONDS, 0, 0
     scene = _scene(tmp_path / "0")
     while killed < KILLS:

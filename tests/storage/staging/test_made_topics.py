@@ -145,8 +145,8 @@ def test_a_topic_that_somebody_else_made_meanwhile_is_left_alone() -> None:
         assert log_dir.commits.ledger.pending is None
 
 
-def test_a_task_stages_for_a_new_topic_by_what_the_cluster_s_brokers_have(tmp_path: Path) -> None:
-    """The commit refuses batches that the configs it finds would change."""
+def test_a_task_stages_for_a_new_topic_by_the_configs_of_the_brokers(tmp_path: Path) -> None:
+    """Otherwise the configs that the commit finds might change the batches, and it would refuse them."""
     scene = Scene(tmp_path / "logs", filesystem=UnsyncedFileSystem())
     scene.create(1)
     settings = {"compression.type": "zstd", "log.segment.bytes": "1048576"}
