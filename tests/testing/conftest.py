@@ -1,4 +1,4 @@
-"""A broker for tests, under test."""
+"""A new broker for each test of the broker for tests."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ LOADED = [] if entry_points(group="pytest11", name="octavo") else ["-p", "octavo
 
 
 def run(pytester: pytest.Pytester, text: str, *options: str, ini: str = "") -> pytest.RunResult:
-    """Run a test file in this process, which is faster."""
+    """Run a test file in this process, which is faster than in another one."""
     pytester.makepyfile(text)
     pytester.makeini(f"[pytest]\naddopts = --strict-markers\n{ini}")
     return pytester.runpytest_inprocess(*LOADED, "-p", "no:cacheprovider", *options)

@@ -30,7 +30,7 @@ def consumed(consumer: Consumer, count: int) -> list[bytes | None]:
     return found
 
 
-def test_confluent_kafka(kafka: Kafka) -> None:
+def test_a_group_of_confluent_kafka_reads_and_commits(kafka: Kafka) -> None:
     kafka.produce("orders", *VALUES)
     consumer = subscribed(kafka, "orders", **{"client.id": "till"})
     assert consumed(consumer, 3) == VALUES
@@ -44,7 +44,7 @@ def test_confluent_kafka(kafka: Kafka) -> None:
     assert kafka.groups()["billing"].members == ()
 
 
-def test_kafka_python(kafka: Kafka) -> None:
+def test_a_group_of_kafka_python_reads_and_commits(kafka: Kafka) -> None:
     kafka.produce("orders", *VALUES)
     consumer = KafkaConsumer(
         "orders", bootstrap_servers=kafka.bootstrap_servers, group_id="billing", auto_offset_reset="earliest"
@@ -54,7 +54,7 @@ def test_kafka_python(kafka: Kafka) -> None:
     assert kafka.groups()["billing"].offsets == {octavo.TopicPartition("orders", 0): 3}
 
 
-def test_aiokafka(kafka: Kafka) -> None:
+def test_a_group_of_aiokafka_reads_and_commits(kafka: Kafka) -> None:
     kafka.produce("orders", *VALUES)
 
     async def run() -> list[bytes]:

@@ -32,7 +32,7 @@ def test_a_topic_gets_a_name_unless_it_has_one(kafka: Kafka) -> None:
     assert kafka.logs.config("orders").cleanup_policy == ("compact",)
 
 
-def test_records_in_every_form(kafka: Kafka) -> None:
+def test_records_come_in_every_form(kafka: Kafka) -> None:
     done = kafka.produce("orders", "a coffee", b"a tea", key="table 5", headers={"waiter": "Ann"}, timestamp=7)
     assert [metadata.offset for metadata in done] == [0, 1]
     first, second = kafka.records("orders")

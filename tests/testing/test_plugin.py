@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-import aiokafka  # noqa: F401 (pytester forgets what a run in this process imports first)
+import aiokafka  # noqa: F401 (pytester drops modules that a run in this process was the first to import)
 import confluent_kafka  # noqa: F401
 import pytest
 

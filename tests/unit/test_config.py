@@ -40,7 +40,7 @@ def test_a_broker_config_that_nothing_reads_says_so() -> None:
 
 
 class TestTheTableIsABrokers:
-    """describeConfigs of Kafka 4.3.1."""
+    """The table says what a broker of Kafka 4.3.1 answers to describeConfigs."""
 
     def test_topic_configs_are_all_there(self) -> None:
         assert {name for name, key in TOPIC_CONFIGS.items() if not key.internal} == set(DESCRIBED["TOPIC"])
@@ -51,7 +51,7 @@ class TestTheTableIsABrokers:
         } == INTERNAL | OF_THE_AUTHORIZER
 
     @pytest.mark.parametrize("name", DESCRIBED["TOPIC"])
-    def test_a_topic_config(self, name: str) -> None:
+    def test_a_topic_config_is_as_described(self, name: str) -> None:
         key, described = TOPIC_CONFIGS[name], DESCRIBED["TOPIC"][name]
         assert key.kind.name == described["type"]
         # A broker lists only the synonyms that have a value.
@@ -67,18 +67,18 @@ class TestTheTableIsABrokers:
             assert key.parse(described["value"]) == key.default
 
     @pytest.mark.parametrize("name", sorted({*BROKER_CONFIGS} - INTERNAL - OF_THE_AUTHORIZER))
-    def test_a_broker_config(self, name: str) -> None:
+    def test_a_broker_config_is_as_described(self, name: str) -> None:
         key, described = BROKER_CONFIGS[name], DESCRIBED["BROKER"][name]
         assert key.kind.name == described["type"]
         default = None if described["default"] is None else key.parse(described["default"])
         assert (default == key.default) is (name not in OTHER_DEFAULTS)
 
     @pytest.mark.parametrize("name", SYNONYMS)
-    def test_a_synonym(self, name: str) -> None:
+    def test_a_synonym_is_as_described(self, name: str) -> None:
         (key, synonym), described = SYNONYMS[name], DESCRIBED["BROKER"][name]
         broker_key = key.of_synonym(synonym)
         assert (broker_key.name, broker_key.kind.name) == (name, described["type"])
-        if name != "log.retention.ms":  # described by the default of its hours
+        if name != "log.retention.ms":  # described with the default of log.retention.hours
             assert broker_key.default == (
                 None if described["default"] is None else broker_key.parse(described["default"])
             )
@@ -97,14 +97,14 @@ class TestDefaults:
         assert LogConfig.of() == config
         assert BrokerConfig.of() == broker
 
-    def test_rolling(self) -> None:
+    def test_rolling_has_kafkas_defaults(self) -> None:
         config = LogConfig.of()
         assert config.segment_bytes == 1073741824  # I5
         assert config.segment_ms == 168 * 3600 * 1000  # I5
         assert config.segment_index_bytes == 10485760  # I5
         assert config.index_interval_bytes == 4096  # I1
 
-    def test_cleaning(self) -> None:
+    def test_cleaning_has_kafkas_defaults(self) -> None:
         config, broker = LogConfig.of(), BrokerConfig.of()
         assert config.cleanup_policy == ("delete",)  # C1
         assert broker.log_retention_check_interval_ms == 300000  # C2
@@ -168,7 +168,7 @@ class TestResolution:
         with pytest.raises(ConfigError, match=f"^{name} is '0', expected ≥ 1 or negative$"):
             LogConfig.of({}, {name: "0"})
 
-    def test_the_documents_segment_size_is_accepted_under_both_names(self) -> None:
+    def test_a_small_segment_size_is_accepted_under_both_names(self) -> None:
         assert LogConfig.of({"segment.bytes": "5120"}).segment_bytes == 5120
         config = LogConfig.of({"internal.segment.bytes": "5120", "segment.bytes": "1048576"})
         assert (config.segment_bytes, config.internal_segment_bytes) == (5120, 5120)
@@ -178,7 +178,7 @@ class TestResolution:
         assert (config.segment_bytes, config.preallocate, config.min_cleanable_dirty_ratio) == (5120, True, 0.25)
         assert LogConfig.of({"cleanup.policy": ["compact", "delete"]}).cleanup_policy == ("compact", "delete")
 
-    def test_the_broker_reads_its_own_from_the_same_settings(self) -> None:
+    def test_the_broker_reads_its_own_configs_from_the_same_settings(self) -> None:
         broker = {"log.cleaner.threads": "2", "log.retention.hours": "1", "log.dirs": "a, b,a"}
         config = BrokerConfig.of(broker)
         assert (config.log_cleaner_threads, config.log_dirs) == (2, ("a", "b"))
@@ -224,7 +224,7 @@ class TestRefusals:
             ),
         ],
     )
-    def test_a_topics_configs(self, topic: dict[str, str], message: str) -> None:
+    def test_wrong_configs_of_a_topic_are_refused(self, topic: dict[str, str], message: str) -> None:
         with pytest.raises(ConfigError) as refused:
             LogConfig.of(topic)
         assert str(refused.value).startswith(message)
@@ -247,7 +247,7 @@ class TestRefusals:
             ),
         ],
     )
-    def test_a_brokers_configs(self, broker: dict[str, str], message: str) -> None:
+    def test_wrong_configs_of_a_broker_are_refused(self, broker: dict[str, str], message: str) -> None:
         with pytest.raises(ConfigError) as refused:
             BrokerConfig.of(broker)
         assert str(refused.value).startswith(message)
@@ -264,7 +264,7 @@ class TestFind:
         assert find("log.roll.ms").summary == "The default of segment.ms."
         assert find("log.roll.ms").default_text == "null"
 
-    def test_a_name_of_both_is_the_topics(self) -> None:
+    def test_a_name_of_both_kinds_is_the_topics(self) -> None:
         assert find("compression.type") is TOPIC_CONFIGS["compression.type"]
         assert find("log.flush.scheduler.interval.ms") is BROKER_CONFIGS["log.flush.scheduler.interval.ms"]
 
@@ -273,7 +273,7 @@ class TestFind:
 
 
 class TestParse:
-    def test_each_kind_of_name(self) -> None:
+    def test_each_kind_of_name_is_parsed(self) -> None:
         assert parse("segment.bytes", " 5120 ") == 5120
         assert parse("log.dirs", "a,b") == ("a", "b")
         assert parse("log.retention.hours", "2") == 2

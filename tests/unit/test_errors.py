@@ -57,7 +57,7 @@ ALL = {**REJECTIONS, **OTHERS}
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
-def test_kafkas_names_and_codes(kind: type[KafkaError]) -> None:
+def test_errors_have_kafkas_names_and_codes(kind: type[KafkaError]) -> None:
     assert (kind.kafka_name, kind.error, kind.code) == ALL[kind]
     assert issubclass(kind, OctavoError)
 

@@ -13,7 +13,7 @@ from octavo.system.filesystem import LocalFileSystem, is_disk_failure
 FILES = LocalFileSystem()
 
 
-def test_read_and_write_by_position(tmp_path: Path) -> None:
+def test_files_are_read_and_written_by_position(tmp_path: Path) -> None:
     file = FILES.open(tmp_path / "a", create=True)
     file.pwrite(b"world", 6)
     file.pwrite(memoryview(b"hello "), 0)
@@ -69,7 +69,7 @@ def test_flush_of_a_mapping_syncs_what_an_earlier_one_wrote(tmp_path: Path, monk
     assert synced == [(tmp_path / "a").stat().st_ino]
 
 
-def test_names_renames_folders_and_times(tmp_path: Path) -> None:
+def test_names_folders_and_times_are_listed_and_changed(tmp_path: Path) -> None:
     FILES.mkdir(tmp_path / "x" / "y")
     FILES.mkdir(tmp_path / "x")
     for name in ("b", "a"):

@@ -109,7 +109,7 @@ def test_failing_task_runs_again() -> None:
     scheduler.shutdown()
 
 
-def test_shutdown_waits_for_the_run_at_hand() -> None:
+def test_shutdown_waits_for_the_task_that_is_running() -> None:
     scheduler, begun, is_down, seen = ThreadScheduler(threads=1), threading.Event(), threading.Event(), list[bool]()
 
     def work() -> None:
@@ -124,7 +124,7 @@ def test_shutdown_waits_for_the_run_at_hand() -> None:
     scheduler.schedule("too late", lambda: None)
 
 
-def test_work_at_the_end() -> None:
+def test_an_end_scheduler_runs_the_work_of_its_job_at_the_end() -> None:
     scheduler, ran = EndScheduler(), list[str]()
     scheduler.schedule("others' business", lambda: ran.append("forgotten"))
     scheduler.begin_job()
@@ -140,7 +140,7 @@ def test_work_at_the_end() -> None:
     assert ran == ["later"]
 
 
-def test_clocks() -> None:
+def test_a_manual_clock_is_advanced_and_the_systems_tells_the_time() -> None:
     clock = ManualClock(5)
     clock.advance(7)
     assert clock.time_ms() == 12

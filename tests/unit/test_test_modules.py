@@ -1,4 +1,4 @@
-"""The tests keep the rules of tests/README.md."""
+"""A rule of tests/README.md: what several test files need is in a helper module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ OF_A_TEST_MODULE = re.compile(
 
 
 def test_nothing_is_imported_from_a_test_module() -> None:
-    """What a second file needs is in a helper module."""
     sources = {str(path.relative_to(TESTS)): path.read_text(encoding="utf-8") for path in TESTS.rglob("*.py")}
     assert len(sources) > 500
     assert {name: found for name, source in sources.items() if (found := OF_A_TEST_MODULE.findall(source))} == {}
