@@ -25,7 +25,7 @@ Answers = dict[str, str | tuple[int, int]]
 
 
 class AnalysisCase(NamedTuple):
-    """A set for one origin; `answer` is Kafka's exception, or the end of what is appended and its last offset."""
+    """Batches from one origin; `answer` is Kafka's exception, or the end of what is appended and its last offset."""
 
     name: str
     data: bytes
@@ -71,10 +71,10 @@ def rows() -> Iterator[tuple[str, bytes, Answers, dict[str, str]]]:
     # A follower accepts it here; the leader epoch cache then refuses it.
     yield "no leader epoch", batch(epoch=-1), every((SIZE, 2), ASSIGNING), {}
     then_later = SOUND + batch(3, epoch=EPOCH + 1) + batch(6)
-    yield "a later leader epoch behind another", then_later, {"REPLICATION": (SIZE, 2)}, {}
-    yield "damage behind a later leader epoch", then_later + damaged, {"REPLICATION": (SIZE, 2)}, {}
+    yield "a later leader epoch after another", then_later, {"REPLICATION": (SIZE, 2)}, {}
+    yield "damage after a later leader epoch", then_later + damaged, {"REPLICATION": (SIZE, 2)}, {}
     unknown = then_later + with_byte(batch(9), 16, 3)
-    yield "an unknown magic behind a later leader epoch", unknown, {"REPLICATION": CORRUPT}, {}
+    yield "an unknown magic after a later leader epoch", unknown, {"REPLICATION": CORRUPT}, {}
     message = old_set([Record(0, NOW, b"key", b"value")], 1)
     yield "a v1 message", message, {"REPLICATION": (len(message), 0)}, {}
 
@@ -87,7 +87,7 @@ def rows() -> Iterator[tuple[str, bytes, Answers, dict[str, str]]]:
     yield "too large once it is unpacked", packed, every(TOO_LARGE, ASSIGNING), unpacking
 
     yield "a wrong CRC", damaged, every(CORRUPT), {}
-    yield "a wrong CRC behind a sound batch", SOUND + with_byte(batch(3), SIZE - 1, 1), every(CORRUPT, GIVEN), {}
+    yield "a wrong CRC after a sound batch", SOUND + with_byte(batch(3), SIZE - 1, 1), every(CORRUPT, GIVEN), {}
     short = SOUND[:8] + (40).to_bytes(4) + SOUND[12:52]
     yield "shorter than a header", short, every(CORRUPT), {}
     for magic in (3, 0xFF):

@@ -16,7 +16,7 @@ MAX_BYTES = 5000
 
 
 class ConsumedRecord(NamedTuple):
-    """A record, its headers as plain pairs."""
+    """A record, with its headers as plain pairs."""
 
     offset: int
     timestamp: int

@@ -1,4 +1,4 @@
-"""A metadata log with what clients set, as a running cluster writes it."""
+"""Writes a metadata log as a running cluster does: configs that clients set, and other records."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def open_log(
 
 
 def fill(log: PartitionLog, batches: int, *, count: int = 2, timestamp: int = NOW_MS, epoch: int = 0) -> None:
-    """Append batches of 100-byte records, one second apart."""
+    """Append batches of records with 100-byte values; the batches are one second apart."""
     for number in range(batches):
         log.append_as_leader(batch(0, count, timestamp=timestamp + 1000 * number), leader_epoch=epoch)
 

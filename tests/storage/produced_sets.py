@@ -73,7 +73,7 @@ def cut_stream(batch: bytes) -> bytes:
 
 
 def numbered(delta: int, codec: Codec) -> bytes:
-    """A batch of one record, whose offset delta is not 0."""
+    """A batch whose only record has this offset delta, where producers write 0."""
     header = BatchHeader(attributes=codec, base_timestamp=NOW, max_timestamp=NOW)
     return encode_batch(header, [Record(delta, NOW, b"k", b"v")])
 

@@ -56,7 +56,7 @@ def marker(
 
 
 def emptied(batch: bytes) -> bytes:
-    """What compaction leaves of the batch."""
+    """What compaction leaves of the batch when it has removed all its records."""
     return empty_batch(read_header(batch))
 
 

@@ -33,7 +33,7 @@ def examined(
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_as_kafka_answers(name: str) -> None:
+def test_each_set_is_answered_as_by_kafka(name: str) -> None:
     case = CASES[name]
     max_message_bytes = int(case.configs.get("max.message.bytes", 1_048_588))
     try:
@@ -47,13 +47,13 @@ def test_as_kafka_answers(name: str) -> None:
     assert answer == ("UnknownServerException" if case.answer == ILLEGAL else case.answer)
 
 
-def test_every_origin_is_in_the_matrix() -> None:
+def test_every_origin_has_cases() -> None:
     assert {case.origin for case in CASES.values()} == set(AppendOrigin)
     assert {origin.name for origin in AppendOrigin if origin.assigns_offsets} == set(ASSIGNING)
     assert LEADER_EPOCH == EPOCH
 
 
-def test_what_is_known_of_a_set() -> None:
+def test_an_examination_finds_the_offsets_times_and_codec_of_a_set() -> None:
     data = SOUND + batch(7, 2, EPOCH - 1, Codec.LZ4) + batch(9, 1, EPOCH)
     info = examined(data, AppendOrigin.REPLICATION)
     assert info.summary.end == len(data) and len(info.table) == 3
@@ -61,7 +61,7 @@ def test_what_is_known_of_a_set() -> None:
     assert (info.summary.max_timestamp, info.source_codec) == (NOW + 2, Codec.LZ4)
 
 
-def test_what_is_known_of_old_messages() -> None:
+def test_an_examination_finds_the_offsets_and_times_of_old_messages() -> None:
     data = old_set([Record(4, NOW, b"k", b"v"), Record(5, NOW + 7, b"k", b"v")], 1)
     info = examined(data, AppendOrigin.REPLICATION)
     assert (info.first_offset, info.summary.first_last_offset, info.summary.last_offset) == (None, 4, 5)
@@ -76,17 +76,17 @@ def test_nothing_is_known_about_an_empty_set() -> None:
     assert (info.first_offset, info.summary.last_offset, info.source_codec) == (None, -1, Codec.NONE)
 
 
-def test_trusted_batches_may_count_on() -> None:
-    data = SOUND + batch(3) + batch(6)
-    info = examined(data, AppendOrigin.CLIENT, trusted=True)
+def test_trusted_batches_may_follow_one_another() -> None:
+    info = examined(SOUND + batch(3) + batch(6), AppendOrigin.CLIENT, trusted=True)
     assert info.summary.last_offset == 8
-    with pytest.raises(CorruptBatchError, match=f"the batch at position {2 * SIZE} does not match its stored CRC"):
-        examined(data[:-1] + b"\1", AppendOrigin.REPLICATION)
 
 
-def test_a_message_says_what_was_found_and_what_is_expected() -> None:
+def test_a_message_says_where_the_batch_is_and_what_is_wrong() -> None:
     with pytest.raises(OffsetsOutOfOrderError, match=f"position {SIZE} ends at offset 2, expected more than 2"):
         examined(SOUND * 2, AppendOrigin.REPLICATION)
+    damaged = SOUND + batch(3) + batch(6)[:-1] + b"\1"
+    with pytest.raises(CorruptBatchError, match=f"the batch at position {2 * SIZE} does not match its stored CRC"):
+        examined(damaged, AppendOrigin.REPLICATION)
 
 
 def test_a_row_has_the_fields_of_the_table() -> None:

@@ -62,7 +62,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_same_files(seed: int, tmp_path: Path) -> None:
+def test_runs_leave_the_same_files_as_single_batches(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     config = CONFIGS[seed % len(CONFIGS)]
     one, many = (open_log(World(), tmp_path / name, config) for name in ("one", "many"))

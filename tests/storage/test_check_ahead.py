@@ -59,7 +59,9 @@ def damage(folder: Path, base_offset: int) -> None:
 
 
 @pytest.mark.parametrize("damaged", [None, 0, 15, 35])
-def test_the_same_comes_out(tmp_path: Path, checkers: Checkers, damaged: int | None) -> None:
+def test_segments_checked_ahead_are_recovered_like_others(
+    tmp_path: Path, checkers: Checkers, damaged: int | None
+) -> None:
     world = World()
     folders = [written(tmp_path / name / "t-0", world) for name in ("alone", "ahead")]
     bases = opened(written(tmp_path / "third" / "t-0", world), world).segments.base_offsets
@@ -75,7 +77,7 @@ def test_the_same_comes_out(tmp_path: Path, checkers: Checkers, damaged: int | N
     assert contents(folders[1]) == contents(folders[0])
 
 
-def test_what_a_check_says(tmp_path: Path) -> None:
+def test_a_check_says_where_a_segment_ends_and_why(tmp_path: Path) -> None:
     segment = World().segment(tmp_path, one := batch(0), two := batch(1))
     assert check_segment(segment) == Checked(len(one + two), None)
     damage(tmp_path, 0)

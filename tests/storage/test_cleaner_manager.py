@@ -1,4 +1,4 @@
-"""Compaction in the background: which log comes first, pauses and aborts, marks, throttling, retention."""
+"""Compaction in the background: which log comes first, pauses and aborts, uncleanable logs, throttling, retention."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
 
 
 def fill(logs: LogManager, topic: str, segments: int = 3, keys: int = 5, timestamp: int = NOW_MS) -> None:
-    """Segments of ten records over some keys, and an empty active one."""
+    """Write segments of ten records over some keys; the active segment stays empty."""
     log = logs.log(topic, 0)
     for number in range(segments):
         records = [Record(at, timestamp, b"key %d" % (at % keys), b"%d.%d" % (number, at)) for at in range(10)]
@@ -39,7 +39,7 @@ def offsets(root: Path, topic: str) -> list[int]:
     return [record.offset for record in scan(root, [topic])]
 
 
-def test_the_filthiest_log_is_cleaned_first_and_all_in_one_round(tmp_path: Path, world: World) -> None:
+def test_the_filthiest_log_is_cleaned_first_and_then_the_next(tmp_path: Path, world: World) -> None:
     with opened_with_upkeep(tmp_path, world) as logs:  # C7, C8
         for topic in ("t", "u"):
             logs.create_topic(topic, 1, COMPACT)
@@ -125,7 +125,7 @@ def test_a_log_that_cannot_be_cleaned_is_marked_and_does_not_stop_others(
 
 
 def interrupt(logs: LogManager, act: object) -> list[BaseException]:
-    """Do something at the first bytes of a run; returns what it raised."""
+    """Do something at the first bytes of the next run; the list that is returned gets what it raises."""
     raised: list[BaseException] = []
 
     class Once:

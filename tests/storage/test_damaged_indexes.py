@@ -92,7 +92,7 @@ def test_an_entry_that_is_in_order_and_wrong_is_found_out(
 def test_a_reader_does_not_rebuild_an_index_in_the_middle_of_an_append(
     closed: PartitionLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The index would already hold the batch's entry when the append adds it."""
+    """Otherwise the index would already hold the batch's entry when the append adds it."""
     log = open_log(World(), tmp_path, {"segment.bytes": 9000, "index.interval.bytes": 100})
     active = log.segments.active
     fill(log, 2, timestamp=NOW_MS + 1000 * BATCHES)

@@ -58,7 +58,7 @@ def test_recovery_assigns_only_greater_epochs(tmp_path: Path) -> None:
     assert list(found.entries) == [(0, 0), (3, 10), (4, 20)]
 
 
-def test_truncation_from_both_ends(tmp_path: Path) -> None:
+def test_truncation_cuts_entries_at_both_ends(tmp_path: Path) -> None:
     found = epochs(tmp_path, (0, 0), (2, 10), (5, 20))
     found.truncate_from_end(20)
     assert list(found.entries) == [(0, 0), (2, 10)]
@@ -84,17 +84,20 @@ def test_the_epoch_of_our_own_appends_never_goes_backwards(tmp_path: Path) -> No
     ("epoch", "expected"),
     [(0, EpochEnd(0, 10)), (1, EpochEnd(1, 10)), (2, EpochEnd(2, 20)), (3, EpochEnd(2, 20)), (5, EpochEnd(5, 30))],
 )
-def test_end_of_an_epoch(tmp_path: Path, epoch: int, expected: EpochEnd) -> None:
+def test_an_epoch_ends_where_the_next_one_begins(tmp_path: Path, epoch: int, expected: EpochEnd) -> None:
     found = epochs(tmp_path, (2, 10), (5, 20))
     assert found.end_offset_for(epoch, 30) == expected
 
 
-def test_end_of_an_unknown_epoch(tmp_path: Path) -> None:
+def test_an_unknown_epoch_has_no_end(tmp_path: Path) -> None:
     assert epochs(tmp_path).end_offset_for(0, 30) is None
     assert epochs(tmp_path, (2, 10)).end_offset_for(3, 30) is None
     assert epochs(tmp_path, (2, 10)).end_offset_for(-1, 30) is None  # OffsetForLeaderEpoch's "undefined"
-    assert epochs(tmp_path).epoch_for_offset(9) is None
-    assert epochs(tmp_path).epoch_for_offset(10) == 2
+
+
+def test_an_offset_belongs_to_the_last_epoch_that_began_before_it(tmp_path: Path) -> None:
+    found = epochs(tmp_path, (2, 10), (5, 20))
+    assert [found.epoch_for_offset(offset) for offset in (9, 10, 19, 20)] == [None, 2, 2, 5]
 
 
 def test_damaged_file_is_named(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_an_entry_of_zeros_is_still_an_entry_when_the_file_is_opened_again(tmp_p
     assert list(time_index(tmp_path)._index()) == [(0, 10), (5, 12)]
 
 
-def test_full_when_no_slot_is_left_and_for_times_when_one_is(tmp_path: Path) -> None:
+def test_an_index_is_full_when_no_slot_is_left_and_a_time_index_when_one_is(tmp_path: Path) -> None:
     offsets, times = offset_index(tmp_path), time_index(tmp_path)
     extend(offsets, range(11, 18), range(7))
     assert offsets.room == 1
@@ -74,7 +74,7 @@ def test_full_when_no_slot_is_left_and_for_times_when_one_is(tmp_path: Path) -> 
     assert len(times) == 5
 
 
-def test_lookup_before_during_and_after_the_entries(tmp_path: Path) -> None:
+def test_lookup_before_between_and_after_the_entries(tmp_path: Path) -> None:
     offsets, times = offset_index(tmp_path), time_index(tmp_path)
     assert offsets.lookup(17) == OffsetPosition(10, 0)
     assert times.lookup(1000) == TimestampOffset(-1, 10)
@@ -82,6 +82,7 @@ def test_lookup_before_during_and_after_the_entries(tmp_path: Path) -> None:
     extend_times(times, [1000, 2000], [12, 15])
     assert offsets.lookup(11) == OffsetPosition(10, 0)
     assert offsets.lookup(14) == OffsetPosition(12, 100)
+    assert offsets.lookup(99) == OffsetPosition(15, 200)
     assert offsets.upper_bound(101) == OffsetPosition(15, 200)
     assert offsets.upper_bound(201) is None
     assert times.lookup(1999) == TimestampOffset(1000, 12)
@@ -148,14 +149,14 @@ class TestTransactions:
     def index(self, folder: Path) -> TxnIndexFile:
         return TxnIndexFile(FILES, folder / "00000000000000000010.txnindex", 10)
 
-    def test_no_file_before_the_first_transaction(self, tmp_path: Path) -> None:
+    def test_there_is_no_file_before_the_first_transaction(self, tmp_path: Path) -> None:
         index = self.index(tmp_path)
         index.flush()
         index.truncate_to(10)
         assert index.aborted() == []
         assert not index.path.exists()
 
-    def test_append_truncate(self, tmp_path: Path) -> None:
+    def test_entries_are_appended_in_order_and_truncated(self, tmp_path: Path) -> None:
         index = self.index(tmp_path)
         first, second = AbortedTxn(1, 10, 20, 21), AbortedTxn(2, 15, 30, 31)
         index.append(first)

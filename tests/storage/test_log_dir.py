@@ -115,7 +115,7 @@ def test_a_topic_grows(tmp_path: Path) -> None:
             logs.create_partitions("t", 3)
 
 
-def test_a_deleted_topic_leaves_through_a_renamed_folder(tmp_path: Path) -> None:
+def test_the_folder_of_a_deleted_topic_is_renamed_and_later_removed(tmp_path: Path) -> None:
     world = World()
     with opened(tmp_path, world=world) as logs:
         logs.create_topic("t", 1)
@@ -184,9 +184,9 @@ def test_a_directory_that_is_discarded_is_closed_without_another_write(tmp_path:
     logs.create_topic("t", 1)
     log = logs.log("t", 0)
     log.append_as_leader(bytearray(batch(0, 3)), leader_epoch=0)
-    held = {path for path in tmp_path.rglob("*") if path.name != ".lock"}
+    held = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.name != ".lock"}
     logs.close(discard=True)
-    assert set(tmp_path.rglob("*")) == held
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == held
     with pytest.raises(KafkaStorageError, match="its directory is being removed"):
         log.append_as_leader(bytearray(batch(3)), leader_epoch=0)
     with opened(tmp_path) as logs:
@@ -206,7 +206,7 @@ def test_a_directory_that_was_not_closed_is_recovered(tmp_path: Path) -> None:
         assert [segment.problem for segment in logs.log("t", 0).recovered] == ["an incomplete batch"]
 
 
-def test_a_failing_disk_takes_its_directory_offline_alone(tmp_path: Path) -> None:
+def test_a_failing_disk_takes_only_its_own_directory_offline(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     logs = opened(one, two)
     logs.create_topic("t", 2)
@@ -233,7 +233,7 @@ def test_configs_come_from_the_metadata_of_a_broker(tmp_path: Path) -> None:
         assert logs.config(next(iter(logs.topics))).retention_ms == 7
 
 
-def test_it_is_public() -> None:
+def test_the_public_log_dir_is_a_log_manager() -> None:
     assert issubclass(octavo.LogDir, LogManager)
 
 

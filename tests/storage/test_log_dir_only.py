@@ -28,7 +28,7 @@ def contents(root: Path, *folders: str) -> dict[Path, bytes]:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Topics a (3 partitions) and b (1), 4 records in each, the first 2 of which have been deleted."""
+    """Topics a (3 partitions) and b (1), with 4 records in each partition, the first 2 of which have been deleted."""
     with opened(tmp_path) as logs:
         logs.create_topic("a", 3)
         logs.create_topic("b", 1)
@@ -95,7 +95,7 @@ def test_topics_are_created_beside_those_that_are_not_opened(root: Path) -> None
         assert logs.log("a", 0).log_start_offset == 2
 
 
-def test_partitions_are_placed_by_all_that_are_there(tmp_path: Path) -> None:
+def test_partitions_that_are_not_opened_count_when_new_ones_are_placed(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     with opened(one) as logs:
         logs.create_topic("old", 2)
@@ -122,7 +122,7 @@ def test_a_topic_that_is_opened_in_part_is_not_changed_as_a_whole(root: Path) ->
     assert set(offsets(root, CHECKPOINTS[0])) == {TopicPartition("b", 0)}
 
 
-def test_folders_on_their_way_out_stay(root: Path) -> None:
+def test_folders_that_are_marked_as_deleted_stay(root: Path) -> None:
     with opened(root) as logs:
         logs.delete_topic("b")
     leaving = next(root.glob("b-0.*-delete"))

@@ -145,7 +145,7 @@ def test_the_parent_of_log_directories_is_refused_with_their_names(tmp_path: Pat
     assert not (tmp_path / "meta.properties").exists()
 
 
-def test_another_folder_is_not_to_be_emptied(tmp_path: Path) -> None:
+def test_a_folder_of_other_things_is_refused_without_asking_to_empty_it(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     with pytest.raises(LogDirError, match="'photos' is not a folder that a broker makes: give a log directory, or an"):
         opened(tmp_path)

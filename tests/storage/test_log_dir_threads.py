@@ -1,4 +1,4 @@
-"""Many threads on one `LogManager`: appends and reads while logs roll, are retained, truncated, deleted and closed."""
+"""Many threads on one `LogManager`: appends and reads while logs roll, lose segments, and are deleted and closed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Problems:
 
     @contextmanager
     def running(self, *works: Callable[[], None]) -> Iterator[None]:
-        """Threads that work until the end of the block."""
+        """Threads that run beside the block; they must end after it, without an error."""
         threads = [threading.Thread(target=self._run, args=[work]) for work in works]
         for thread in threads:
             thread.start()
@@ -73,7 +73,7 @@ def opened(root: Path, *, background: bool = True) -> LogManager:
     return LogManager(root, background=background)
 
 
-def test_appends_to_many_partitions_and_reads_of_them(tmp_path: Path) -> None:
+def test_appends_to_many_partitions_are_read_whole_and_in_order(tmp_path: Path) -> None:
     with opened(tmp_path) as logs:
         logs.create_topic("t", 3, CONFIGS)
         done = threading.Event()
@@ -104,7 +104,7 @@ def test_appends_to_many_partitions_and_reads_of_them(tmp_path: Path) -> None:
         assert [log.log_end_offset for log in logs.logs.values()] == [180, 180, 180]
 
 
-def test_readers_while_segments_go_at_both_ends(tmp_path: Path) -> None:
+def test_readers_get_whole_batches_while_segments_go_at_both_ends(tmp_path: Path) -> None:
     with opened(tmp_path) as logs:
         logs.create_topic("t", 1, {**CONFIGS, "retention.bytes": 4000})
         log, done = logs.log("t", 0), threading.Event()

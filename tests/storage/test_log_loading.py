@@ -17,7 +17,7 @@ from tests.storage.open_logs import fill, names, offsets_read, open_log
 from tests.storage.worlds import World
 
 
-def test_restart_after_a_clean_stop(world: World, tmp_path: Path) -> None:
+def test_a_restart_after_a_clean_stop_changes_no_file(world: World, tmp_path: Path) -> None:
     log = open_log(world, tmp_path)
     fill(log, 12, epoch=3)
     log.close()
@@ -84,7 +84,7 @@ def test_damage_in_the_middle_deletes_what_follows(world: World, tmp_path: Path)
 def test_an_offset_that_is_torn_at_the_logs_end_is_not_the_logs_end(
     world: World, tmp_path: Path, with_index: bool
 ) -> None:
-    """No CRC covers the offset: the batch looks sound, and the log would end at offset 2."""
+    """No CRC covers the offset: the batch looks sound, and the log would end at offset 14."""
     log = open_log(world, tmp_path)
     fill(log, 9)
     log.close()
@@ -130,7 +130,7 @@ def test_log_before_its_start_is_dropped(world: World, tmp_path: Path) -> None:
     assert (again.log_start_offset, again.log_end_offset, again.epochs.entries) == (100, 100, ())
 
 
-def test_folder_on_its_way_out_is_not_recovered(world: World, tmp_path: Path) -> None:
+def test_a_folder_that_is_marked_as_deleted_is_not_recovered(world: World, tmp_path: Path) -> None:
     log = open_log(world, tmp_path)
     fill(log, 12)
     log.rename_for_deletion("t-0.0123456789abcdef0123456789abcdef-delete")

@@ -19,7 +19,7 @@ from tests.storage.worlds import NOW_MS, World
 
 
 class TestReading:
-    def test_out_of_range(self, world: World, tmp_path: Path) -> None:
+    def test_an_offset_out_of_range_is_refused(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path)
         fill(log, 3)
         log.delete_records(2)
@@ -37,7 +37,7 @@ class TestReading:
         assert (partial.size, partial.first_batch_incomplete) == (10, True)
         assert log.read(0, 0, min_one_batch=False).records is None
 
-    def test_stops_at_the_high_watermark(self, world: World, tmp_path: Path) -> None:
+    def test_reading_stops_at_the_high_watermark(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path)
         log.is_sole_replica = False
         fill(log, 3)
@@ -54,7 +54,7 @@ class TestReading:
         assert offsets_read(log) == [0]
         assert log.high_watermark == 10
 
-    def test_range_outlives_the_segment(self, world: World, tmp_path: Path) -> None:
+    def test_a_fetched_range_outlives_its_segment(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path, {**SMALL, "retention.bytes": 0})
         fill(log, 3)
         fetched = log.read(0, 1 << 20)
@@ -86,15 +86,15 @@ class TestLookup:
             (SpecialTimestamp.EARLIEST_PENDING_UPLOAD, FoundOffset(-1, -1, -1)),
         ],
     )
-    def test_offset_for_timestamp(self, log: PartitionLog, timestamp: int, expected: FoundOffset) -> None:
+    def test_a_timestamp_leads_to_an_offset(self, log: PartitionLog, timestamp: int, expected: FoundOffset) -> None:
         assert log.offset_for_timestamp(timestamp) == expected
 
-    def test_not_before_the_logs_start(self, log: PartitionLog) -> None:
+    def test_nothing_is_found_before_the_logs_start(self, log: PartitionLog) -> None:
         log.delete_records(3)
         assert log.offset_for_timestamp(0).offset == 3
         assert log.offset_for_timestamp(SpecialTimestamp.EARLIEST) == FoundOffset(-1, 3, 5)
 
-    def test_not_after_what_can_be_read(self, log: PartitionLog) -> None:
+    def test_nothing_is_found_after_what_can_be_read(self, log: PartitionLog) -> None:
         log.update_high_watermark(20)
         assert log.offset_for_timestamp(NOW_MS + 10_000).offset == -1
         assert log.offset_for_timestamp(NOW_MS + 10_000, Isolation.LOG_END).offset == 20
@@ -111,13 +111,15 @@ class TestLookup:
         assert [log.offset_for_timestamp(timestamp).offset for timestamp in (0, 1, 500, 2000)] == [0, 1, 1, 2]
         assert log.segments.first.largest_timestamp == 0
 
-    def test_log_without_records(self, world: World, tmp_path: Path) -> None:
+    def test_nothing_is_found_in_a_log_without_records(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path)
         assert log.offset_for_timestamp(0).offset == -1
         assert log.offset_for_timestamp(SpecialTimestamp.MAX_TIMESTAMP).offset == -1
         assert log.offset_for_timestamp(SpecialTimestamp.LATEST) == FoundOffset(-1, 0, -1)
 
-    def test_the_largest_timestamp_may_be_none_but_not_that_of_magic_0(self, world: World, tmp_path: Path) -> None:
+    def test_max_timestamp_finds_a_record_without_a_timestamp_unless_it_is_v0(
+        self, world: World, tmp_path: Path
+    ) -> None:
         log = open_log(world, tmp_path)
         log.append_as_follower(batch(0, timestamp=-1), leader_epoch=5)
         assert log.offset_for_timestamp(SpecialTimestamp.MAX_TIMESTAMP, Isolation.LOG_END) == FoundOffset(-1, 0, 0)

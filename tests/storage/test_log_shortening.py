@@ -17,7 +17,9 @@ from tests.storage.worlds import World
 class TestRetention:
     # C3: when every segment has expired, a new active segment is rolled first
     # C4: renamed to .deleted, indexes too, and removed after file.delete.delay.ms
-    def test_all_expired(self, world: World, tmp_path: Path) -> None:
+    def test_a_log_whose_segments_have_all_expired_goes_on_with_an_empty_one(
+        self, world: World, tmp_path: Path
+    ) -> None:
         log = open_log(world, tmp_path, {**SMALL, "retention.ms": 1000})
         fill(log, 12)
         world.clock.advance(100_000)
@@ -33,8 +35,8 @@ class TestRetention:
         fill(log, 1)
         assert offsets_read(log, 24) == [24]
 
-    # C2: by time against the largest timestamp, not the file's
-    def test_some_expired(self, world: World, tmp_path: Path) -> None:
+    # C2: by the largest timestamp of its records, not by the file's modification time
+    def test_segments_expire_by_their_largest_timestamp(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path, {**SMALL, "retention.ms": 1000})
         fill(log, 12)
         second = log.segments.base_offsets[1]
@@ -46,7 +48,7 @@ class TestRetention:
         assert (log.log_start_offset, log.segments.first.base_offset) == (second, second)
 
     # C6: logStartOffset moves by DeleteRecords; segments before it go
-    def test_delete_records_then_retention(self, world: World, tmp_path: Path) -> None:
+    def test_retention_removes_segments_whose_records_were_all_deleted(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path)
         fill(log, 12)
         bases = log.segments.base_offsets
@@ -66,7 +68,7 @@ class TestRetention:
             log.delete_records(0)
 
     # C5
-    def test_by_size(self, world: World, tmp_path: Path) -> None:
+    def test_retention_by_size_removes_the_oldest_segment(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path)
         fill(log, 12)
         sizes = [segment.size for segment in log.segments]
@@ -76,7 +78,7 @@ class TestRetention:
 
 
 class TestTruncation:
-    def test_inside_an_earlier_segment(self, world: World, tmp_path: Path) -> None:
+    def test_a_truncation_inside_an_earlier_segment_cuts_it(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path)
         fill(log, 6, epoch=0)
         fill(log, 6, epoch=1)
@@ -89,7 +91,7 @@ class TestTruncation:
         assert offsets_read(log, 8) == [9]
         assert not log.truncate_to(10)
 
-    def test_before_the_first_segment(self, world: World, tmp_path: Path) -> None:
+    def test_a_truncation_before_the_first_segment_leaves_an_empty_log(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path)
         log.append_as_follower(batch(50, 2))
         log.truncate_fully(50)
@@ -101,7 +103,7 @@ class TestTruncation:
         world.scheduler.advance(60_000)
         assert [name for name in names(tmp_path) if name.endswith(".log")] == ["00000000000000000010.log"]
 
-    def test_producers_are_brought_back(self, world: World, tmp_path: Path) -> None:
+    def test_a_truncation_brings_back_the_earlier_state_of_producers(self, world: World, tmp_path: Path) -> None:
         log = open_log(world, tmp_path)
         producer = Origin(producer_id=9, producer_epoch=0, base_sequence=0)
         log.append_as_leader(batch(0, 2, origin=producer), leader_epoch=0)

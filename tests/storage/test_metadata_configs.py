@@ -1,4 +1,4 @@
-"""Configs that were set while a cluster ran, from its metadata log: what they apply to, and which one wins."""
+"""Configs that were set in a running cluster, read from its metadata log: what they apply to, and which one wins."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def opened(root: Path, **configs: int) -> LogManager:
     return LogManager(root, only=["t"], configs=given, environment=World().environment)
 
 
-def test_those_of_the_node_override_those_of_the_cluster(root: Path) -> None:
+def test_configs_of_the_node_override_those_of_the_cluster(root: Path) -> None:
     write_metadata(
         root,
         (BROKER, "", "log.index.interval.bytes", "100"),
@@ -47,7 +47,7 @@ def test_those_of_the_node_override_those_of_the_cluster(root: Path) -> None:
         assert logs.broker_config.producer_id_expiration_ms == 5000
 
 
-def test_what_a_topic_has_and_what_is_given_override_them(root: Path) -> None:
+def test_configs_of_a_topic_and_given_ones_override_those_of_brokers(root: Path) -> None:
     write_metadata(
         root,
         (BROKER, "1", "log.index.interval.bytes", "200"),
@@ -61,7 +61,7 @@ def test_what_a_topic_has_and_what_is_given_override_them(root: Path) -> None:
         assert (config.index_interval_bytes, config.segment_bytes, config.retention_ms) == (500, 3000000, 8)
 
 
-def test_a_directory_that_they_cordon_gets_no_partitions(root: Path, tmp_path: Path) -> None:
+def test_a_directory_that_the_metadata_cordons_gets_no_partitions(root: Path, tmp_path: Path) -> None:
     """Directories of other machines in the configs do not count."""
     write_metadata(root, (BROKER, "1", "cordoned.log.dirs", f"/elsewhere/logs,{root}"))
     other = tmp_path / "other"
@@ -70,7 +70,7 @@ def test_a_directory_that_they_cordon_gets_no_partitions(root: Path, tmp_path: P
         assert {log.folder.parent for name, log in logs.logs.items() if name.topic == "new"} == {other}
 
 
-def test_the_cleaner_gets_the_threads_that_they_say(root: Path) -> None:
+def test_the_cleaner_gets_as_many_threads_as_the_metadata_says(root: Path) -> None:
     write_metadata(root, (BROKER, "", "log.cleaner.threads", "3"))
     before = set(threading.enumerate())
     with LogManager(root, only=["t"]):
@@ -79,7 +79,7 @@ def test_the_cleaner_gets_the_threads_that_they_say(root: Path) -> None:
     assert names == [f"octavo-scheduler-{number}" for number in range(2 + 3)]
 
 
-def test_a_copy_is_made_by_them(root: Path, tmp_path: Path) -> None:
+def test_a_copy_is_made_with_the_configs_of_the_metadata(root: Path, tmp_path: Path) -> None:
     """Otherwise the same batches would give other indexes than in the source."""
     write_metadata(root, (BROKER, "", "log.index.interval.bytes", "200"), (BROKER, "", "log.roll.hours", "2"))
     with opened(root) as logs:

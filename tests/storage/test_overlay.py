@@ -76,7 +76,7 @@ def test_writes_are_seen_by_all(files: OverlayFileSystem, root: Path) -> None:
     assert files.mtime_ms(root / "a") == 77
 
 
-def test_mappings(files: OverlayFileSystem, root: Path) -> None:
+def test_mappings_show_what_is_written(files: OverlayFileSystem, root: Path) -> None:
     mapping = files.map(root / "a", 8)
     assert bytes(mapping.view()) == b"01234567"
     mapping.write(b"xy", 2)
@@ -119,7 +119,7 @@ def test_holes_stay_holes(files: OverlayFileSystem, tmp_path: Path) -> None:
     assert files.open(path).pread(6, 0) == b"hexd\0\0"
 
 
-def test_a_whole_log_directory(tmp_path: Path, files: OverlayFileSystem) -> None:
+def test_a_log_manager_changes_a_directory_only_in_the_overlay(tmp_path: Path, files: OverlayFileSystem) -> None:
     root = tmp_path / "logs"
     with LogManager(root, background=False) as logs:
         logs.create_topic("t", 1, {"segment.bytes": 300})

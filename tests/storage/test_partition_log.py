@@ -23,7 +23,7 @@ def test_append_assigns_offsets_and_raises_the_watermark(world: World, tmp_path:
     assert offsets_read(log) == [0, 3]
 
 
-def test_rolls_and_reads_across_segments(world: World, tmp_path: Path) -> None:
+def test_a_log_rolls_and_is_read_across_segments(world: World, tmp_path: Path) -> None:
     log = open_log(world, tmp_path)
     fill(log, 12)
     assert len(log.segments) > 2
@@ -33,7 +33,7 @@ def test_rolls_and_reads_across_segments(world: World, tmp_path: Path) -> None:
     assert sum(path.name.endswith(".snapshot") for path in (tmp_path / "t-0").iterdir()) == len(log.segments) - 1
 
 
-# D1: writes go to the page cache; a roll, flush() or flush.messages move the recovery point
+# D1: writes go to the page cache; a roll, flush() or flush.messages moves the recovery point
 def test_recovery_point_moves_with_flushes_only(world: World, tmp_path: Path) -> None:
     log = open_log(world, tmp_path)
     fill(log, 2)
@@ -139,7 +139,7 @@ def test_disk_that_fails_in_the_background_makes_the_log_unusable(world: World, 
         fill(log, 1)
 
 
-def test_work_that_is_scheduled_when_the_log_closes_does_nothing(world: World, tmp_path: Path) -> None:
+def test_work_that_is_scheduled_when_the_log_is_deleted_does_nothing(world: World, tmp_path: Path) -> None:
     log = open_log(world, tmp_path)
     fill(log, 12)
     log.delete()

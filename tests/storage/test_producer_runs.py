@@ -1,4 +1,4 @@
-"""Many batches of one producer at once: only the first is checked and only the last are kept, with the same outcome."""
+"""Many batches of one producer at once: checking the first and keeping the last has the same outcome as one by one."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def with_changes(before: Table, table: Table, attributes: int, changes: dict[str
     st.sampled_from([0, TRANSACTIONAL]),
     st.dictionaries(st.sampled_from(["base_sequence", "producer_id", "producer_epoch"]), st.sampled_from([-1, 1])),
 )
-def test_a_producer_that_goes_on_is_as_the_rules_say(
+def test_the_shortcut_for_a_producer_that_goes_on_agrees_with_the_rules(
     counts: list[int], more: list[int], first_sequence: int, step: int, attributes: int, changes: dict[str, int]
 ) -> None:
     before = a_set(counts, 0, first_sequence)

@@ -120,7 +120,7 @@ def test_old_formats_do_not_move_the_end() -> None:
     assert manager.map_end_offset == 3
 
 
-def test_a_long_replicated_run_is_taken_in_whole() -> None:
+def test_a_replicated_set_leaves_the_same_state_as_its_batches_one_by_one() -> None:
     one_by_one, at_once = ProducerStateManager(), ProducerStateManager()
     log = [data(n, n, transactional=True, producer_id=8 if n in (20, 21, 40) else 7) for n in range(60)]
     log += [marker(60, ABORT), *(data(61 + n, n, epoch=1) for n in range(3)), marker(64, ABORT, producer_id=8)]

@@ -1,4 +1,4 @@
-"""Random appends, reloads and expiry against a model that derives everything from the whole history."""
+"""Random appends, reloads and expiry, compared with a plain model of the rules."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Known:
 
 
 class Model(RuleBasedStateMachine):
-    """The rules of the specification, written again as directly as possible."""
+    """Kafka's rules, written again as directly as possible."""
 
     @initialize()
     def begin(self) -> None:

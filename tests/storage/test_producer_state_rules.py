@@ -44,46 +44,51 @@ FENCED = TransactionCoordinatorFencedError
 
 # What the log has, where the batch comes from, the batch, and the refusal if it is refused.
 DATA_RULES: dict[str, tuple[list[bytes], AppendOrigin, bytes, type[AppendRejected] | None]] = {
-    "3: an older epoch": (KNOWN, CLIENT, data(20, 10, epoch=4), EPOCH),
-    "3: an older epoch, coordinator": (KNOWN, COORDINATOR, data(20, 10, epoch=4), EPOCH),
-    "3: an older epoch, replicated": (KNOWN, REPLICATION, data(20, 10, epoch=4), None),
-    "2: an older epoch, transactional": (ENDED, CLIENT, data(20, 10, epoch=4, transactional=True), EPOCH),
-    "2: an older epoch, transactional, coordinator": (
+    "an older epoch": (KNOWN, CLIENT, data(20, 10, epoch=4), EPOCH),
+    "an older epoch, coordinator": (KNOWN, COORDINATOR, data(20, 10, epoch=4), EPOCH),
+    "an older epoch, replicated": (KNOWN, REPLICATION, data(20, 10, epoch=4), None),
+    "an older epoch, transactional": (ENDED, CLIENT, data(20, 10, epoch=4, transactional=True), EPOCH),
+    "an older epoch, transactional, coordinator": (
         ENDED,
         COORDINATOR,
         data(20, 9, epoch=4, transactional=True),
         EPOCH,
     ),
-    "2: the epoch before the marker's": (BUMPED, CLIENT, data(20, 10, epoch=5, transactional=True), EPOCH),
-    "4: the next sequence": (KNOWN, CLIENT, data(20, 10, epoch=5), None),
-    "4: a gap": (KNOWN, CLIENT, data(20, 11, epoch=5), SEQUENCE),
-    "4: a sequence again, but no cached batch": (KNOWN, CLIENT, data(20, 9, epoch=5), SEQUENCE),
-    "4: sequence 0 of the same epoch": (KNOWN, CLIENT, data(20, 0, epoch=5), SEQUENCE),
-    "4: a gap, coordinator": (KNOWN, COORDINATOR, data(20, 11, epoch=5), None),
-    "4: a gap, replicated": (KNOWN, REPLICATION, data(20, 11, epoch=5), None),
-    "4: a new epoch": (KNOWN, CLIENT, data(20, 0, epoch=6), None),
-    "4: a new epoch, not from 0": (KNOWN, CLIENT, data(20, 10, epoch=6), SEQUENCE),
-    "4: a new epoch, not from 0, coordinator": (KNOWN, COORDINATOR, data(20, 10, epoch=6), None),
-    "4: an unknown producer": ([], CLIENT, data(20, 0), None),
-    "4: an unknown producer in the middle": ([], CLIENT, data(20, 1234, epoch=9), None),
-    "4: an unknown producer, transactional": ([], CLIENT, data(20, 1234, epoch=9, transactional=True), None),
-    "4: from the last sequence to 0": (LAST, CLIENT, data(20, 0, epoch=5), None),
-    "4: from the last sequence to 1": (LAST, CLIENT, data(20, 1, epoch=5), SEQUENCE),
-    "4: no batch cached, sequence 0": (CLEARED, CLIENT, data(20, 0, epoch=6), None),
-    "4: no batch cached, sequence 1": (CLEARED, CLIENT, data(20, 1, epoch=6), SEQUENCE),
-    "4: after a marker of the next epoch": (BUMPED, CLIENT, data(20, 0, epoch=6, transactional=True), None),
-    "4: after a marker of the next epoch, on": (BUMPED, CLIENT, data(20, 10, epoch=6, transactional=True), SEQUENCE),
-    "4: after a marker of the same epoch": (ENDED, CLIENT, data(20, 10, epoch=5, transactional=True), None),
-    "6: plain inside a transaction": (ONGOING, CLIENT, data(20, 10, epoch=5), STATE),
-    "6: plain inside a transaction, coordinator": (ONGOING, COORDINATOR, data(20, 10, epoch=5), STATE),
-    "6: plain inside a transaction, replicated": (ONGOING, REPLICATION, data(20, 10, epoch=5), STATE),
-    "6: transactional inside a transaction": (ONGOING, CLIENT, data(20, 10, epoch=5, transactional=True), None),
-    "6: plain after a transaction": (ENDED, CLIENT, data(20, 10, epoch=5), None),
+    "the epoch before the marker's": (BUMPED, CLIENT, data(20, 10, epoch=5, transactional=True), EPOCH),
+    "the next sequence": (KNOWN, CLIENT, data(20, 10, epoch=5), None),
+    "a gap": (KNOWN, CLIENT, data(20, 11, epoch=5), SEQUENCE),
+    "a sequence again, but no cached batch": (KNOWN, CLIENT, data(20, 9, epoch=5), SEQUENCE),
+    "sequence 0 of the same epoch": (KNOWN, CLIENT, data(20, 0, epoch=5), SEQUENCE),
+    "a gap, coordinator": (KNOWN, COORDINATOR, data(20, 11, epoch=5), None),
+    "a gap, replicated": (KNOWN, REPLICATION, data(20, 11, epoch=5), None),
+    "a new epoch": (KNOWN, CLIENT, data(20, 0, epoch=6), None),
+    "a new epoch, not from 0": (KNOWN, CLIENT, data(20, 10, epoch=6), SEQUENCE),
+    "a new epoch, not from 0, coordinator": (KNOWN, COORDINATOR, data(20, 10, epoch=6), None),
+    "an unknown producer": ([], CLIENT, data(20, 0), None),
+    "an unknown producer in the middle": ([], CLIENT, data(20, 1234, epoch=9), None),
+    "an unknown producer, transactional": ([], CLIENT, data(20, 1234, epoch=9, transactional=True), None),
+    "from the last sequence to 0": (LAST, CLIENT, data(20, 0, epoch=5), None),
+    "from the last sequence to 1": (LAST, CLIENT, data(20, 1, epoch=5), SEQUENCE),
+    "no batch cached, sequence 0": (CLEARED, CLIENT, data(20, 0, epoch=6), None),
+    "no batch cached, sequence 1": (CLEARED, CLIENT, data(20, 1, epoch=6), SEQUENCE),
+    "after a marker of the next epoch": (BUMPED, CLIENT, data(20, 0, epoch=6, transactional=True), None),
+    "after a marker of the next epoch, not from 0": (
+        BUMPED,
+        CLIENT,
+        data(20, 10, epoch=6, transactional=True),
+        SEQUENCE,
+    ),
+    "after a marker of the same epoch": (ENDED, CLIENT, data(20, 10, epoch=5, transactional=True), None),
+    "plain inside a transaction": (ONGOING, CLIENT, data(20, 10, epoch=5), STATE),
+    "plain inside a transaction, coordinator": (ONGOING, COORDINATOR, data(20, 10, epoch=5), STATE),
+    "plain inside a transaction, replicated": (ONGOING, REPLICATION, data(20, 10, epoch=5), STATE),
+    "transactional inside a transaction": (ONGOING, CLIENT, data(20, 10, epoch=5, transactional=True), None),
+    "plain after a transaction": (ENDED, CLIENT, data(20, 10, epoch=5), None),
 }
 
 
 @pytest.mark.parametrize("rule", DATA_RULES)
-def test_rules_of_data_batches(rule: str) -> None:
+def test_a_data_batch_is_refused_if_it_breaks_a_rule(rule: str) -> None:
     before, origin, batch, refusal = DATA_RULES[rule]
     manager = manager_after(*before)
     if refusal is None:
@@ -108,7 +113,7 @@ MARKER_RULES: dict[str, tuple[list[bytes], int, int, int, type[AppendRejected] |
     "TV 2: the transaction's epoch": (ONGOING, 2, 5, 0, EPOCH),
     "TV 2: an older epoch": (ONGOING, 2, 4, 0, EPOCH),
     "TV 2: a marker again": (BUMPED, 2, 6, 3, None),
-    "TV 2: a marker of an epoch before": (BUMPED, 2, 5, 3, EPOCH),
+    "TV 2: a marker of an earlier epoch": (BUMPED, 2, 5, 3, EPOCH),
     "TV 2: the largest epoch": ([data(0, 0, epoch=MAX_EPOCH, transactional=True)], 2, MAX_EPOCH, 0, None),
     "an unknown producer": ([], 2, 0, 0, None),
     "the same coordinator epoch": (ENDED, 0, 5, 3, None),
@@ -120,7 +125,7 @@ MARKER_RULES: dict[str, tuple[list[bytes], int, int, int, type[AppendRejected] |
 
 
 @pytest.mark.parametrize("rule", MARKER_RULES)
-def test_rules_of_markers(rule: str) -> None:
+def test_a_marker_is_refused_if_it_breaks_a_rule(rule: str) -> None:
     before, version, epoch, coordinator_epoch, refusal = MARKER_RULES[rule]
     batch = marker(20, epoch=epoch, coordinator_epoch=coordinator_epoch)
     replicated = manager_after(*before)

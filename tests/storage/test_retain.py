@@ -28,14 +28,14 @@ FOREVER = LogConfig.of({"retention.ms": -1})
 
 
 # C6: logStartOffset 25, segments 0, 11, 23: the first two go
-def test_by_start_offset() -> None:
+def test_segments_before_the_start_offset_go() -> None:
     by_start = RetentionReason.START_OFFSET
     assert gone(verdicts(THREE, log(start=25), FOREVER)) == {0: by_start, 11: by_start}
     assert gone(verdicts(THREE, log(start=22), FOREVER)) == {0: by_start}
 
 
-# C5: from the first segment on while the excess covers it
-def test_by_size() -> None:
+# C5: from the first segment on, while the excess is at least its size
+def test_the_oldest_segments_go_by_size() -> None:
     by_size = RetentionReason.SIZE
     assert gone(verdicts(THREE, log(), LogConfig.of({"retention.ms": -1, "retention.bytes": 701}))) == {}
     assert gone(verdicts(THREE, log(), LogConfig.of({"retention.ms": -1, "retention.bytes": 700}))) == {0: by_size}
@@ -44,14 +44,14 @@ def test_by_size() -> None:
 
 
 # C2: against the segment's largest timestamp
-def test_by_time() -> None:
+def test_the_oldest_segments_go_by_time() -> None:
     by_time = RetentionReason.TIME
     assert gone(verdicts(THREE, log(), LogConfig.of({"retention.ms": 9000}))) == {}
     assert gone(verdicts(THREE, log(), LogConfig.of({"retention.ms": 8999}))) == {0: by_time}
     assert list(gone(verdicts(THREE, log(), LogConfig.of({"retention.ms": 0})))) == [0, 11, 23]
 
 
-def test_stops_at_the_first_that_stays() -> None:
+def test_retention_stops_at_the_first_segment_that_stays() -> None:
     younger_first = segments((0, 400, 9999), (11, 400, 1), (23, 300, 1), end=40)
     assert gone(verdicts(younger_first, log(), LogConfig.of({"retention.ms": 1000}))) == {}
 

@@ -74,7 +74,7 @@ def test_set_with_more_entries_than_an_index_holds_fills_it(tmp_path: Path, worl
     assert segment.files.time_index.last() == TimestampOffset(9002, 29)
 
 
-def test_find_batch_and_next_offset(tmp_path: Path, world: World) -> None:
+def test_a_batch_is_found_by_each_of_its_offsets_and_the_next_offset_is_known(tmp_path: Path, world: World) -> None:
     batches = ten_batches()
     segment = world.segment(tmp_path, *batches, config=SPARSE)
     sizes = [len(data) for data in batches]
@@ -86,7 +86,7 @@ def test_find_batch_and_next_offset(tmp_path: Path, world: World) -> None:
     assert world.segment(tmp_path / "empty", base_offset=7).tail().next_offset == 7
 
 
-def test_find_batch_larger_than_a_chunk(tmp_path: Path, world: World) -> None:
+def test_a_batch_that_is_larger_than_a_chunk_is_found(tmp_path: Path, world: World) -> None:
     large = batch(1, 1, value_bytes=100_000)
     segment = world.segment(tmp_path, batch(0), large, batch(2))
     assert segment.find_batch(1) == BatchPlace(1, len(batch(0)), len(large))
@@ -101,7 +101,7 @@ def test_offset_that_does_not_fit_is_refused_before_anything_is_written(tmp_path
     assert segment.size == 0
 
 
-def test_timestamps_of_a_segment(tmp_path: Path, world: World) -> None:
+def test_a_segment_knows_its_first_and_its_largest_timestamp(tmp_path: Path, world: World) -> None:
     segment = world.segment(tmp_path)
     assert (segment.max_so_far, segment.first_timestamp) == (TimestampOffset(-1, 0), -1)
     assert segment.largest_timestamp == segment.files.log.mtime_ms

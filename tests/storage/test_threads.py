@@ -20,7 +20,7 @@ CONFIG = {"segment.bytes": 4000, "index.interval.bytes": 300, "retention.ms": -1
 WRITERS, APPENDS = 4, 100
 
 
-def test_writers_and_readers_at_once(tmp_path: Path) -> None:
+def test_readers_see_whole_batches_in_order_while_many_threads_append(tmp_path: Path) -> None:
     log = open_log(World(), tmp_path, CONFIG)
     given: list[int] = []
     problems: list[object] = []
@@ -98,7 +98,9 @@ def test_two_appends_at_once_leave_the_high_watermark_at_the_end(tmp_path: Path)
     assert (log.high_watermark, log.log_end_offset) == (4, 4)
 
 
-def test_flush_of_a_segment_that_retention_deletes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flush_skips_a_segment_that_retention_deletes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world = World()
     log = open_log(world, tmp_path, CONFIG)
     log.append_as_leader(batch(0, 2, timestamp=NOW_MS), leader_epoch=0)
@@ -118,7 +120,7 @@ def test_flush_of_a_segment_that_retention_deletes_meanwhile(tmp_path: Path, mon
     assert (log.recovery_point, log.segments.base_offsets) == (4, (2,))
 
 
-def test_flush_of_what_is_cut_and_written_again_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flush_syncs_again_what_is_cut_and_written_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recovery point must not pass what was written after the sync."""
     log = open_log(World(), tmp_path, CONFIG)
     for _ in range(3):

@@ -193,7 +193,7 @@ def test_a_deletion_goes_on_in_each_directory(tmp_path: Path, files: WatchedFile
         assert logs.log("t", 0).folder == two / "t-0"
 
 
-def test_a_validation_and_a_failed_creation_keep_what_is_stored_of_a_deleted_topic(
+def test_a_validation_and_a_failed_creation_keep_what_is_stored_about_a_deleted_topic(
     tmp_path: Path, files: WatchedFileSystem
 ) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
@@ -241,7 +241,9 @@ def test_an_error_leaves_nothing_of_a_creation(tmp_path: Path, files: WatchedFil
     assert pending(tmp_path) is None
 
 
-def test_what_could_not_be_deleted_is_shown_and_deleted_again(tmp_path: Path, files: WatchedFileSystem) -> None:
+def test_what_could_not_be_deleted_is_shown_and_deleted_on_the_next_opening(
+    tmp_path: Path, files: WatchedFileSystem
+) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
 
     def watch(path: Path) -> None:

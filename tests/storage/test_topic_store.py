@@ -24,7 +24,7 @@ def test_topics_are_read_back() -> None:
 
 
 @pytest.mark.parametrize("partitions", [0, -1, 1.5, True, "3", [], 1 << 31])
-def test_a_bad_number_of_partitions(partitions: object) -> None:
+def test_a_bad_number_of_partitions_is_refused(partitions: object) -> None:
     content = json.loads(encode(TOPICS))
     content["topics"]["a"]["partitions"] = partitions
     with pytest.raises(CorruptionError, match='topic a: expected a number of at least 1 under "partitions"'):
@@ -43,14 +43,14 @@ def test_a_bad_number_of_partitions(partitions: object) -> None:
         ("pendingDirectories", ["seven"], "expected a uuid of 22 base64url characters"),
     ],
 )
-def test_a_pending_change_that_is_malformed(field: str, value: object, problem: str) -> None:
+def test_a_malformed_pending_change_is_refused(field: str, value: object, problem: str) -> None:
     content = json.loads(encode(TOPICS))
     content["topics"]["c"][field] = value
     with pytest.raises(CorruptionError, match=problem):
         decode(json.dumps(content).encode())
 
 
-def test_a_topic_that_no_directory_can_have() -> None:
+def test_a_topic_that_no_directory_can_have_is_refused() -> None:
     content = json.loads(encode(TOPICS))
     content["topics"]["../../x"] = content["topics"]["a"]
     with pytest.raises(CorruptionError, match="topic name is invalid"):
@@ -58,6 +58,6 @@ def test_a_topic_that_no_directory_can_have() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"[1]", b"[" * 100_000, b'{"version": ' + b"9" * 5000 + b"}"])
-def test_what_is_not_a_json_object(data: bytes) -> None:
+def test_what_is_not_a_json_object_is_refused(data: bytes) -> None:
     with pytest.raises(CorruptionError, match="expected a JSON object"):
         decode(data)

@@ -10,7 +10,7 @@ from octavo.storage.producers.transactions import CompletedTxn, Transactions
 
 
 def started(*transactions: tuple[int, int]) -> Transactions:
-    """Producers with the first offsets of their transactions."""
+    """Transactions in progress, each given as its producer and its first offset."""
     found = Transactions()
     for producer_id, first_offset in transactions:
         found.begin(producer_id, first_offset)

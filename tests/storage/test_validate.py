@@ -48,7 +48,7 @@ TO_DEFAULTS = Assignment(1, NOW, 0, DEFAULTS)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_as_kafka_answers(name: str) -> None:
+def test_each_set_is_answered_as_by_kafka(name: str) -> None:
     case = CASES[name]
     ours, theirs = answered(case), golden(case)
     assert (theirs.refused, theirs.at) == (case.refused, case.at)
@@ -140,8 +140,7 @@ def test_offset_and_leader_epoch_need_no_new_crc() -> None:
 
 
 # F9
-def test_the_time_of_a_v1_wrapper() -> None:
-    """With LogAppendTime its messages' own timestamps do not count."""
+def test_the_messages_of_a_v1_wrapper_have_its_log_append_time_or_their_own() -> None:
     claimed = wrapper(V1, attributes=layout.LOG_APPEND_TIME)
     _, found = decode_batch(bytes(assign(claimed).data))
     assert [record.timestamp for record in found] == [NOW] * 3

@@ -75,7 +75,7 @@ def test_nothing_but_a_refusal_escapes(
 @settings(max_examples=500, deadline=None)
 @given(data=st.sampled_from(SETS), changes=CHANGES | st.just([]), topic=st.sampled_from(TOPICS))
 def test_a_survey_changes_no_outcome(data: bytes, changes: list[tuple[int, int]], topic: ValidationSettings) -> None:
-    """A batch that a survey finds sound is assigned the same as by a closer look at its records."""
+    """A batch that a survey finds sound gets the same result as one whose records are examined."""
     damaged = bytearray(data)
     for position, value in changes if data else ():
         damaged[position % len(data)] = value

@@ -73,7 +73,7 @@ def refused(
     at: tuple[int, ...] = (),
     ours: str | None = None,
 ) -> Row:
-    """Refused whoever appends."""
+    """A set that is refused, whoever appends it."""
     return Row(name, data, exception, exception, at, configs, ours)
 
 

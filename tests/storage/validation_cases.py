@@ -179,7 +179,7 @@ def of_timestamps() -> Iterator[Row]:
 
 
 def of_ways() -> Iterator[Row]:
-    """In place, recompressed, converted: each codec to each."""
+    """Sets that are changed in place, recompressed or converted: from each codec to each."""
     for codec in Codec:
         name, batch = codec.name.lower(), build_batch(THREE, codec=codec, origin=PRODUCER)
         wrong_time = changed(batch, max_timestamp=NOW + 77)

@@ -96,7 +96,7 @@ def opened(*roots: Path, world: World | None = None, **options: Any) -> LogManag
 
 
 def opened_with_upkeep(root: Path, world: World, **configs: Given) -> LogManager:
-    """The log manager of a directory that retains and cleans, with these configs (underscores for dots)."""
+    """The log manager of a directory, with retention and cleaning, and with these configs (underscores for dots)."""
     given = {name.replace("_", "."): value for name, value in configs.items()}
     return opened(root, world=world, upkeep=True, configs=given)
 
