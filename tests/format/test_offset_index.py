@@ -20,14 +20,14 @@ KAFKA = bytes.fromhex(
 KAFKA_ENTRIES = [OffsetPosition(1001 + 2 * n, 115 * n) for n in range(1, 8)]
 
 
-def test_entries_of_the_documents() -> None:  # I2
+def test_published_entries_are_read_and_written() -> None:  # I2
     data = bytes.fromhex("00000006 0000009c 0000000e 000001cb")
     assert list(OffsetIndex.decode(data, 0)) == [(6, 156), (14, 459)]
     assert list(OffsetIndex.decode(data, 251)) == [(257, 156), (265, 459)]
     assert offset_index.encode([6, 14], [156, 459], 0) == data
 
 
-def test_bytes_of_kafka() -> None:
+def test_kafkas_bytes_are_read_and_written() -> None:
     index = OffsetIndex.decode(KAFKA, 1000)
     assert list(index) == KAFKA_ENTRIES
     assert index.last() == (1015, 805)
@@ -40,12 +40,12 @@ def test_bytes_of_kafka() -> None:
     ("offset", "found"),
     [(0, (251, 0)), (256, (251, 0)), (257, (257, 156)), (272, (265, 459)), (273, (273, 656)), (2**63, (273, 656))],
 )
-def test_lookup(offset: int, found: tuple[int, int]) -> None:
+def test_a_lookup_finds_the_largest_entry_up_to_the_target(offset: int, found: tuple[int, int]) -> None:
     index = OffsetIndex.decode(offset_index.encode([257, 265, 273], [156, 459, 656], 251), 251)
     assert index.lookup(offset) == found
 
 
-def test_lookup_of_the_documents() -> None:  # I4
+def test_the_published_lookup_finds_its_entry() -> None:  # I4
     index = OffsetIndex.decode(offset_index.encode([6, 14, 22, 26], [156, 459, 656, 838], 0), 0)
     assert index.lookup(23) == (22, 656)
 
@@ -148,7 +148,7 @@ RELATIVE = st.lists(st.integers(0, 2**31 - 1), unique=True, max_size=40).map(sor
 
 
 @given(st.integers(0, 2**62), RELATIVE, st.data())
-def test_round_trip_and_search(base: int, relative: list[int], data: st.DataObject) -> None:
+def test_what_is_written_is_read_again_and_searched(base: int, relative: list[int], data: st.DataObject) -> None:
     positions = sorted(data.draw(st.lists(st.integers(1, 2**31 - 1), min_size=len(relative), max_size=len(relative))))
     entries = [OffsetPosition(base + offset, position) for offset, position in zip(relative, positions, strict=True)]
     encoded = offset_index.encode(np.array(relative, dtype=np.int64) + base, positions, base)

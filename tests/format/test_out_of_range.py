@@ -37,7 +37,7 @@ LARGE_EPOCH = Origin(producer_id=5, producer_epoch=2**15, base_sequence=1)
         lambda: encode_message_set([Record(1, LARGE, None, None)], 1, codec=Codec.GZIP),
     ],
 )
-def test_a_number_beyond_its_field(encode: Callable[[], bytes]) -> None:
+def test_a_number_beyond_its_field_is_refused(encode: Callable[[], bytes]) -> None:
     with pytest.raises(EncodingError):
         encode()
 

@@ -1,4 +1,4 @@
-"""partition.metadata."""
+"""The file partition.metadata: Kafka's text, and text that is refused."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ KAFKA = b"version: 0\ntopic_id: AAAAAAAAAAEAAAAAAAAAAg"
 TOPIC_ID = (1).to_bytes(8, "big") + (2).to_bytes(8, "big")
 
 
-def test_text_of_kafka() -> None:
+def test_kafkas_text_is_read_and_written() -> None:
     assert partition_metadata.decode(KAFKA) == PartitionMetadata(TOPIC_ID)
     assert partition_metadata.encode(PartitionMetadata(TOPIC_ID)) == KAFKA
 
 
 @pytest.mark.parametrize("data", [KAFKA + b"\n", KAFKA + b"\nmore: 1", KAFKA.replace(b": ", b": \t")])
-def test_text_that_kafka_reads_but_never_writes(data: bytes) -> None:
+def test_text_that_kafka_reads_but_never_writes_is_read(data: bytes) -> None:
     assert partition_metadata.decode(data).topic_id == TOPIC_ID
 
 
@@ -61,12 +61,12 @@ def test_wrong_text_is_refused(data: bytes, problem: str, position: int) -> None
         PartitionMetadata(TOPIC_ID, 2**31),
     ],
 )
-def test_metadata_that_cannot_be_written(metadata: PartitionMetadata) -> None:
+def test_metadata_that_cannot_be_written_is_refused(metadata: PartitionMetadata) -> None:
     with pytest.raises(EncodingError):
         partition_metadata.encode(metadata)
 
 
 @given(st.binary(min_size=16, max_size=16).filter(any))
-def test_round_trip(topic_id: bytes) -> None:
+def test_what_is_written_is_read_again(topic_id: bytes) -> None:
     metadata = PartitionMetadata(topic_id)
     assert partition_metadata.decode(partition_metadata.encode(metadata)) == metadata

@@ -22,14 +22,14 @@ PRODUCERS = [
 ]
 
 
-def test_bytes_of_kafka() -> None:
+def test_kafkas_bytes_are_read_and_written() -> None:
     assert producer_snapshot.ENTRY.size == 46
     assert producer_snapshot.decode(KAFKA) == PRODUCERS
     assert producer_snapshot.encode(PRODUCERS) == KAFKA
     assert [producer.has_batch for producer in PRODUCERS] == [True, False]
 
 
-def test_without_producers() -> None:
+def test_a_snapshot_may_have_no_producers() -> None:
     assert producer_snapshot.decode(WITHOUT_PRODUCERS) == []
     assert producer_snapshot.encode([]) == WITHOUT_PRODUCERS
 
@@ -98,7 +98,7 @@ INT16, INT32, INT64 = (st.integers(-(1 << bits - 1), (1 << bits - 1) - 1) for bi
 
 
 @given(st.lists(st.builds(ProducerEntry, INT64, INT16, INT32, INT64, INT32, INT64, INT32, INT64)))
-def test_round_trip(producers: list[ProducerEntry]) -> None:
+def test_what_is_written_is_read_again(producers: list[ProducerEntry]) -> None:
     encoded = producer_snapshot.encode(producers)
     assert producer_snapshot.decode(encoded) == producers
     assert producer_snapshot.decode(memoryview(encoded)) == producers

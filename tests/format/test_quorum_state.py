@@ -21,7 +21,7 @@ V0 = (
 V1 = b'{"leaderId":-1,"leaderEpoch":2,"votedId":1,"votedDirectoryId":"J8aAPcfLQt2bqs1JT_rMgQ","data_version":1}'
 
 
-def test_text_of_kafka() -> None:
+def test_kafkas_text_is_read_and_written() -> None:
     state = QuorumState(0, leader_id=1, leader_epoch=2, voted_id=-1, current_voters=(1,))
     assert quorum_state.decode(V0) == state
     assert quorum_state.encode(state) == V0
@@ -91,7 +91,7 @@ def test_wrong_text_is_refused(data: bytes, problem: str) -> None:
         QuorumState(0, 1, 1, 1, cluster_id="\ud800"),
     ],
 )
-def test_states_that_cannot_be_written(state: QuorumState) -> None:
+def test_states_that_cannot_be_written_are_refused(state: QuorumState) -> None:
     with pytest.raises(EncodingError):
         quorum_state.encode(state)
 
@@ -122,5 +122,5 @@ VERSION_1 = st.builds(
 
 
 @given(VERSION_0 | VERSION_1)
-def test_round_trip(state: QuorumState) -> None:
+def test_what_is_written_is_read_again(state: QuorumState) -> None:
     assert quorum_state.decode(quorum_state.encode(state)) == state

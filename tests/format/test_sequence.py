@@ -16,7 +16,7 @@ def test_increment_wraps_and_decrement_takes_it_back(sequence: int, by: int, exp
     assert decrement(expected, by) == sequence
 
 
-def test_no_sequence() -> None:
+def test_minus_1_means_no_sequence_and_stays() -> None:
     assert last_sequence(-1, 7) == -1
     assert record_sequence(-1, 7) == -1
     assert last_sequence(3, 7) == 10

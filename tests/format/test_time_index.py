@@ -17,7 +17,7 @@ KAFKA = bytes.fromhex(
 KAFKA_ENTRIES = [(20, 1003), (30, 1007), (40, 1011), (50, 1015)]
 
 
-def test_entry_of_the_documents() -> None:  # I3
+def test_a_published_entry_is_read_and_written() -> None:  # I3
     data = bytes.fromhex("00000163639e5a35 00000006")
     assert list(TimeIndex.decode(data, 0)) == [(1526384712245, 6)]
     assert time_index.encode([1526384712245], [6], 0) == data
@@ -32,7 +32,7 @@ def test_only_a_larger_timestamp_is_added() -> None:  # I3
     assert not time_index.takes(TimeIndex.decode(b"", 1000).last(), TimestampOffset(-1, 1009))
 
 
-def test_bytes_of_kafka() -> None:
+def test_kafkas_bytes_are_read_and_written() -> None:
     index = TimeIndex.decode(KAFKA, 1000)
     assert list(index) == KAFKA_ENTRIES
     assert index.last() == (50, 1015)
@@ -44,11 +44,11 @@ def test_bytes_of_kafka() -> None:
     ("timestamp", "found"),
     [(-1, (-1, 1000)), (19, (-1, 1000)), (20, (20, 1003)), (39, (30, 1007)), (2**70, (50, 1015))],
 )
-def test_lookup(timestamp: int, found: tuple[int, int]) -> None:
+def test_a_lookup_finds_the_largest_entry_up_to_the_target(timestamp: int, found: tuple[int, int]) -> None:
     assert TimeIndex.decode(KAFKA, 1000).lookup(timestamp) == found
 
 
-def test_lookup_of_the_documents() -> None:  # I7
+def test_the_published_lookup_finds_its_entry() -> None:  # I7
     timestamps = [1526384712245, 1526384718283, 1526384720000]
     index = TimeIndex.decode(time_index.encode(timestamps, [6, 28, 40], 0), 0)
     assert index.lookup(1526384718288) == (1526384718283, 28)
@@ -124,7 +124,7 @@ def test_entries_that_do_not_fit_are_refused(timestamps: list[int], offsets: lis
     st.dictionaries(st.integers(0, 2**63 - 1), st.integers(0, 2**31 - 1), max_size=40),
     st.integers(-5, 2**63),
 )
-def test_round_trip_and_search(base: int, entries: dict[int, int], target: int) -> None:
+def test_what_is_written_is_read_again_and_searched(base: int, entries: dict[int, int], target: int) -> None:
     timestamps = sorted(entries)
     offsets = sorted(base + relative for relative in entries.values())
     index = TimeIndex.decode(time_index.encode(timestamps, offsets, base), base)

@@ -14,7 +14,7 @@ KAFKA = bytes.fromhex("00000000000000000fa00000000000000064000000000000007800000
 KAFKA_TXN = AbortedTxn(producer_id=4000, first_offset=100, last_offset=120, last_stable_offset=121)
 
 
-def test_bytes_of_kafka() -> None:
+def test_kafkas_bytes_are_read_and_written() -> None:
     assert txn_index.ENTRY.size == 34
     assert txn_index.decode(KAFKA) == ([KAFKA_TXN], 0)
     assert txn_index.encode([KAFKA_TXN]) == KAFKA
@@ -26,8 +26,9 @@ def test_a_cut_entry_is_ignored_but_reported(cut: int) -> None:
     assert txn_index.decode(KAFKA + KAFKA[:-cut]) == ([KAFKA_TXN], 34 - cut)
 
 
+# Kafka checks only the first of the two bytes, as a signed number.
 @pytest.mark.parametrize("version", ["0001", "00ff", "ff00", "8000"])
-def test_versions_that_kafka_accepts(version: str) -> None:
+def test_versions_that_kafka_accepts_are_read(version: str) -> None:
     assert txn_index.decode(bytes.fromhex(version) + KAFKA[2:]).aborted == [KAFKA_TXN]
 
 
@@ -66,7 +67,9 @@ LATER = AbortedTxn(3, 0, 50, 51)  # in the next segment's index; it overlaps eve
         (31, 40, [], False),
     ],
 )
-def test_search(fetch_offset: int, upper_bound_offset: int, slots: list[int], is_complete: bool) -> None:
+def test_a_search_finds_what_overlaps_the_range(
+    fetch_offset: int, upper_bound_offset: int, slots: list[int], is_complete: bool
+) -> None:
     found = txn_index.search([*ABORTED, LATER], fetch_offset, upper_bound_offset)
     assert found == [*(ABORTED[slot] for slot in slots), *([] if is_complete else [LATER])]
 
@@ -75,7 +78,7 @@ INT64 = st.integers(-(2**63), 2**63 - 1)
 
 
 @given(st.lists(st.builds(AbortedTxn, INT64, INT64, INT64, INT64)))
-def test_round_trip(aborted: list[AbortedTxn]) -> None:
+def test_what_is_written_is_read_again(aborted: list[AbortedTxn]) -> None:
     assert txn_index.decode(txn_index.encode(aborted)) == (aborted, 0)
 
 

@@ -37,7 +37,9 @@ DECODERS = [(varint.decode_uvarint, 5), (varint.decode_varint, 5), (varint.decod
         (varint.encode_varint, varint.decode_varint, -(1 << 31), "ffffffff0f"),
     ],
 )
-def test_known_bytes(encode: Callable[[int], bytes], decode: Decode, number: int, encoded: str) -> None:
+def test_known_bytes_are_read_and_written(
+    encode: Callable[[int], bytes], decode: Decode, number: int, encoded: str
+) -> None:
     assert encode(number).hex() == encoded
     assert decode(bytes.fromhex(encoded), 0) == (number, len(encoded) // 2)
 
@@ -52,7 +54,7 @@ def test_known_bytes(encode: Callable[[int], bytes], decode: Decode, number: int
         (-86500001, "c18abf52"),
     ],
 )
-def test_known_varlongs(number: int, encoded: str) -> None:
+def test_known_varlongs_are_read(number: int, encoded: str) -> None:
     assert varint.decode_varlong(bytes.fromhex(encoded), 0) == (number, len(encoded) // 2)
 
 
@@ -61,30 +63,30 @@ def test_known_varlongs(number: int, encoded: str) -> None:
     ("first", "last", "size"),
     [(0, 63, 1), (64, 8191, 2), (8192, 1048575, 3), (1048576, 134217727, 4), (134217728, (1 << 31) - 1, 5)],
 )
-def test_sizes(first: int, last: int, size: int) -> None:
+def test_a_varint_is_as_short_as_it_can_be(first: int, last: int, size: int) -> None:
     for number in (first, last, -first - 1, -last - 1):
         assert len(varint.encode_varint(number)) == size
 
 
 # F11
-def test_the_largest_size() -> None:
+def test_a_varint_has_at_most_5_bytes() -> None:
     assert max(len(varint.encode_varint(n)) for n in ((1 << 31) - 1, -(1 << 31))) == 5
 
 
 @given(INT32, st.binary(max_size=3), st.binary(max_size=3))
-def test_varint_round_trip(number: int, before: bytes, after: bytes) -> None:
+def test_a_varint_is_read_as_it_was_written(number: int, before: bytes, after: bytes) -> None:
     encoded = varint.encode_varint(number)
     assert varint.decode_varint(before + encoded + after, len(before)) == (number, len(before) + len(encoded))
 
 
 @given(INT64)
-def test_varlong_round_trip(number: int) -> None:
+def test_a_varlong_is_read_as_it_was_written(number: int) -> None:
     encoded = write_uvarint((number << 1) ^ (number >> 63))
     assert varint.decode_varlong(memoryview(encoded), 0) == (number, len(encoded))
 
 
 @given(UINT32)
-def test_uvarint_round_trip(number: int) -> None:
+def test_a_uvarint_is_read_as_it_was_written(number: int) -> None:
     encoded = varint.encode_uvarint(number)
     assert varint.decode_uvarint(bytearray(encoded), 0) == (number, len(encoded))
 

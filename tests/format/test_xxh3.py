@@ -31,14 +31,15 @@ from octavo.format.xxh3 import xxh3_64
         (3000, -5817405240534812356),
     ],
 )
-def test_hashes(length: int, expected: int) -> None:
+def test_hashes_are_those_of_hash4j(length: int, expected: int) -> None:
     assert xxh3_64(bytes((number * 7 + 1) & 0xFF for number in range(length))) == expected
 
 
 def test_a_topic_is_hashed_as_java_writes_it() -> None:
-    """A zero byte, two longs, a text, and the number of partitions, here 0."""
+    """A zero byte, two longs, a text with its length after it, and the number of partitions, here 0."""
     topic = GroupTopic("topic", (1).to_bytes(8) + (2).to_bytes(8), ())
     data = b"\0" + (1).to_bytes(8, "little") + (2).to_bytes(8, "little")
     data += "topic".encode("utf-16-le") + (5).to_bytes(4, "little") + (0).to_bytes(4, "little")
     assert topic.hash == xxh3_64(data)
+    # What hash4j gives for the same fields, but with 3 instead of 0.
     assert xxh3_64(data[:-4] + (3).to_bytes(4, "little")) == 5827282860851806312

@@ -15,7 +15,8 @@ from octavo.kernels.layout import BATCH_OVERHEAD, Flaw, Stop
 
 
 def unpacked(data: bytes) -> list[tuple[BatchHeader, bytes]]:
-    """Each batch's header, and its bytes, decompressed if necessary; size and CRC depend on the codec."""
+    """Each batch's header and bytes; for a compressed batch, the bytes that it unpacks to, and a header without the
+    size and CRC, which depend on the codec library."""
     found = walk(data)
     assert found.stop is Stop.END
     batches = []
