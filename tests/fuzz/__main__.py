@@ -42,12 +42,12 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--inputs", type=int, default=100_000, help="how many inputs to make")
-    parser.add_argument("--seed", type=int, default=0, help="decides what they are")
+    parser.add_argument("--seed", type=int, default=0, help="decides what the inputs are")
     parser.add_argument("--target", choices=TARGETS, help="one target instead of all")
     parser.add_argument("--seconds", type=float, help="stop after this many seconds")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--save", type=Path, default=Path("build/fuzz"), help="where the inputs of findings go")
-    parser.add_argument("--input", type=Path, help="run this one file through --target, without guards")
+    parser.add_argument("--input", type=Path, help="feed only this file to --target, without limits on time and memory")
     options = parser.parse_args()
     if options.input is not None and options.target is None:
         parser.error("--input needs --target")

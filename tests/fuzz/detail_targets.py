@@ -1,4 +1,4 @@
-"""Targets that examine log bytes piece by piece: they must agree with the decoder on what is sound."""
+"""Targets that examine bytes piece by piece: anatomy, index entries, records, messages and markers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check(node: Node, whole: bytes, start: int = 0) -> None:
     at = node.position - start
     assert at >= 0 and whole[at : at + node.length] == node.raw
     for child in node.children:
-        is_packed = "unpacks to" in node.meaning  # then its parts are those of other bytes
+        is_packed = "unpacks to" in node.meaning  # then its children are parts of other bytes
         check(child, *((child.raw, child.position) if is_packed else (node.raw, node.position)))
 
 

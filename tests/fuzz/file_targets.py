@@ -1,4 +1,4 @@
-"""Targets for the small files of a log directory, and its names."""
+"""Targets for the indexes and small files of a log directory, for names, uuids and variable-length integers."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def run_convert(data: bytes) -> None:
 
 
 def run_kernels(data: bytes) -> None:
-    """The compiled kernels and their twins must agree on the walk and on every uncompressed batch."""
+    """The compiled kernels and their twins must agree on the walk and on each batch, read as if uncompressed."""
     compiled, reference = implementations.load("compiled"), implementations.load("reference")
     tables = []
     for kernels in (compiled, reference):

@@ -1,4 +1,5 @@
-"""Targets for records of internal topics and control records: decoded, and shown as JSON if accepted."""
+"""Targets for records of internal topics, control records and the consumer protocol: decoded, and most of them shown as
+text if accepted."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ Types = Mapping[int, RecordType]
 
 
 def joined(key: bytes, value: bytes | None) -> bytes:
-    """Key and value as one input: the key's length (one byte, the top bit says that the value is null) in front."""
+    """Key and value as one input, after a byte with the key's length, whose top bit says that the value is null."""
     key = key[:127]
     return bytes([len(key) | (128 if value is None else 0)]) + key + (value or b"")
 

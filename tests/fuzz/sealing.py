@@ -13,7 +13,7 @@ LZ4_MAGIC = bytes.fromhex("04224d18")
 
 
 def seal_log(random: Random, data: bytearray) -> None:
-    """Correct the checksum of each entry while the lengths can be followed; one that leads nowhere may be corrected."""
+    """Correct the checksum of each entry while lengths can be followed, and sometimes a length that leads nowhere."""
     at = 0
     while len(data) - at > layout.HEADER_UP_TO_MAGIC:
         size = int.from_bytes(data[at + 8 : at + 12], signed=True)
@@ -28,7 +28,7 @@ def seal_log(random: Random, data: bytearray) -> None:
 
 
 def seal_snapshot(random: Random, data: bytearray) -> None:
-    """Correct the checksum of a producer snapshot, and occasionally its count."""
+    """Correct the checksum of a producer snapshot, and in half of the cases its count."""
     if len(data) < producer_snapshot.HEADER.size:
         return
     if random.random() < 0.5:

@@ -37,7 +37,7 @@ def logs() -> list[Log]:
 
 @cache
 def entries() -> list[bytes]:
-    """Batches and messages: some of each magic, codec and set of flags from every archive, and the golden strings."""
+    """Batches and messages: some of each magic, codec and set of flags in the archives, and the golden strings."""
     found: defaultdict[tuple[int, int], set[bytes]] = defaultdict(set)
     for log in logs():
         data = log.path.read_bytes()
@@ -64,7 +64,7 @@ def streams(codec: int, magic: int) -> list[bytes]:
 
 @cache
 def records(topic: str) -> list[Record]:
-    """Some records of a topic, mainly internal ones."""
+    """Some records of a topic."""
     found: list[Record] = []
     for log in logs():
         if log.topic == topic:
@@ -79,7 +79,7 @@ def records(topic: str) -> list[Record]:
 
 @cache
 def files(pattern: str) -> list[bytes]:
-    """The content of all files whose name matches, or its beginning."""
+    """The beginnings of some files whose names match, and an empty file."""
     found = {path.read_bytes()[:LARGEST_FILE] for name in archives.archives() for path in archives.files(name, pattern)}
     return [b"", *sorted(found)][:60]
 

@@ -14,7 +14,7 @@ Seal = Callable[[Random, bytearray], None]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A decoder under test. `run` returns for an accepted input, or raises one of `errors`, and nothing else."""
+    """A decoder under test. `run` returns if it accepts the input, else it raises one of `errors`, and nothing else."""
 
     name: str
     make: Callable[[Random], bytes]
@@ -26,7 +26,7 @@ class Target:
 def mutating(
     pool: Callable[[], Sequence[bytes]], *, text: bool = False, seal: Seal | None = None
 ) -> Callable[[Random], bytes]:
-    """Make inputs by mutating what the pool holds; most of them get correct checksums again."""
+    """Make inputs by mutating what the pool holds; with `seal`, most of them get correct checksums again."""
 
     def make(random: Random) -> bytes:
         seeds = pool()

@@ -110,7 +110,7 @@ def test_what_breaks_the_contract_is_found(
     assert outcome.accepted["spoiled"] >= 7, "the run continues with the inputs after it"
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_the_command_prints_a_summary(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.fuzz", "--inputs", "200", "--target", "varint", "--save", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -105,7 +105,8 @@ def resident_peak() -> int:
 
 
 def limit_memory() -> None:
-    """Make an allocation fail if a length field was believed; AddressSanitizer reserves more than any limit."""
+    """Make an allocation fail if a length field was believed, but not under AddressSanitizer, which reserves more than
+    any limit."""
     statm = Path("/proc/self/statm")
     if "asan" in os.environ.get("LD_PRELOAD", "") or not statm.exists():
         return
