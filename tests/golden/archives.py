@@ -87,7 +87,7 @@ def lookups_from_logs(name: str) -> Iterator[dict[str, Any]]:
 
 
 def own_dumps(name: str) -> list[dict[str, Any]]:
-    """Runs of the dump-log of the archive's own version."""
+    """Runs of the dump-log of the Kafka version that wrote the archive."""
     with lzma.open(GOLDEN / entry(name)["own_dumps"]["file"], "rt", encoding="utf-8") as text:
         content: list[dict[str, Any]] = json.load(text)
     return content

@@ -22,7 +22,7 @@ def test_archive_is_the_one_in_the_manifest(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["v431-two-dirs", "upgrade-mixed"])
-def test_what_clients_read_is_at_hand(name: str) -> None:
+def test_recorded_answers_have_as_many_lines_as_the_manifest_says(name: str) -> None:
     entry = archives.entry(name)
     assert sum(1 for _ in archives.records(name)) == entry["records"]["lines"]
     assert sum(1 for _ in archives.dumps(name)) == entry["dumps"]["commands"]

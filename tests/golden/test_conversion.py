@@ -88,7 +88,7 @@ def test_down_loses_only_what_the_magic_cannot_hold(archive: str) -> None:
 
 
 # F16
-def test_the_batches_that_a_4_3_1_cleaner_made_of_old_messages() -> None:
+def test_old_messages_become_the_batches_that_a_4_3_1_cleaner_made() -> None:
     compared = 0
     for folder in {path.parent for path in archives.files("v431-legacy-pass1", "*.log.deleted")}:
         originals = [batch for path in folder.glob("*.log.deleted") for batch in batches(path)]
@@ -106,7 +106,7 @@ def test_the_batches_that_a_4_3_1_cleaner_made_of_old_messages() -> None:
 
 
 # F16
-def test_the_batches_that_a_1_0_0_broker_made_of_an_old_producers_sets() -> None:
+def test_an_old_producers_sets_become_the_batches_that_a_1_0_0_broker_made() -> None:
     seen = 0
     for path in archives.files("seed-004-log-format", "*.log"):
         for header, stored in batches(path):

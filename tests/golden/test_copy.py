@@ -75,12 +75,12 @@ def test_copy_has_kafkas_segments_and_indexes(archive: str, topic: str, tmp_path
 
 
 # I8: segment.bytes = 5120 splits at 93 and 184; index 0 holds 80 → 4384, index 93 is empty
-def test_experiment_of_document_004(tmp_path: Path) -> None:
+def test_a_copy_of_the_published_experiment_splits_at_the_same_offsets(tmp_path: Path) -> None:
     folder = unpack("seed-004-log-format") / "log-format-1"
     log = copy(folder, tmp_path / folder.name, {"segment.bytes": "5120"})
     assert log.segments.base_offsets == (0, 93, 184)
     indexes = [segment.files.offset_index for segment in log.segments]
-    # The document's broker (1.0) names the first offset of the batch at 4384, today's brokers its last.
+    # The experiment's broker (1.0) names the first offset of the batch at 4384, today's brokers its last.
     assert [list(map(tuple, entries(index.path))) for index in indexes] == [[(92, 4384)], [], []]
     assert list(map(tuple, entries(folder / "00000000000000000000.index"))) == [(80, 4384)]
     assert log.segments.first.find_batch(80) == (80, 4384, 659)

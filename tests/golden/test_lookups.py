@@ -15,7 +15,7 @@ ARCHIVES = [name for name in archives() if "lookups" in entry(name)]
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_answers(name: str) -> None:  # I7
+def test_a_lookup_answers_as_the_broker_did(name: str) -> None:  # I7
     partitions = open_log_dirs(unpack(name)).partitions
     snapshots = {topic_partition: take_snapshot(files) for topic_partition, files in partitions.items()}
     stable = {known: read_transactions(snapshot).last_stable_offset for known, snapshot in snapshots.items()}

@@ -16,7 +16,7 @@ WITH_TRANSACTIONS = ["v01103", "v100", "v282", "v392", "v431-clean"]
 
 
 def offsets_by_isolation(folder: Path) -> tuple[list[int], list[int]]:
-    """The offsets of data records, uncommitted and committed, up to the first open transaction."""
+    """The offsets of all data records, and of the committed ones before the first open transaction."""
     uncommitted: list[int] = []
     committed: list[int] = []
     open_transactions: dict[int, list[int]] = defaultdict(list)

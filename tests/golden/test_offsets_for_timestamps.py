@@ -23,7 +23,7 @@ ISOLATIONS = {isolation.value: isolation for isolation in Isolation}
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_answers(name: str, tmp_path: Path) -> None:  # I7
+def test_a_log_answers_as_the_broker_did(name: str, tmp_path: Path) -> None:  # I7
     root = unpack(name)
     starts = checkpoint.decode_offsets((root / LOG_START_OFFSET_CHECKPOINT).read_bytes())
 

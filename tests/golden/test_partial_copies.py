@@ -49,7 +49,7 @@ def test_what_was_lost_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("archive", ARCHIVES)
-def test_every_command_reads_the_logs_alone(archive: str, tmp_path: Path) -> None:
+def test_commands_read_the_logs_alone(archive: str, tmp_path: Path) -> None:
     part = copy_without(archive, tmp_path / "part", *BESIDE_THE_LOG)
     for folder in sorted(path for path in part.iterdir() if path.is_dir()):
         topic, _, partition = folder.name.rpartition("-")

@@ -1,5 +1,5 @@
-"""Every record that a real client read from a golden archive is what we decode; uncompressed batches encode to their
-bytes."""
+"""Every record that a real client read from a golden archive is what we decode. Encoded again, uncompressed batches
+have the same bytes, and compressed ones the same records."""
 
 from __future__ import annotations
 

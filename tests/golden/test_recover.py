@@ -1,4 +1,4 @@
-"""What a real broker made of directories after kill -9 and after damage, file by file."""
+"""Recovery after kill -9 and after damage leaves what a real broker's recovery left, file by file."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_a_damaged_batch_in_the_middle_is_an_error_or_skipped() -> None:
     assert 0 < len(lost) < 10
 
 
-def test_nothing_is_opened_for_writing_and_nothing_changes(tmp_path: Path) -> None:
+def test_read_only_files_are_enough_and_nothing_changes(tmp_path: Path) -> None:
     copy = shutil.copytree(archives.unpack("v431-killed"), tmp_path / "logs")
     before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in copy.rglob("*")}
     for folder in copy.rglob("*"):

@@ -1,4 +1,4 @@
-"""Every small file of every golden archive decodes, and encodes to the same bytes again."""
+"""Every index and small file of every golden archive decodes, and encodes to the same bytes again."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def segment_files(archive: str, kind: FileKind) -> list[tuple[SegmentFile, Path]
 
 
 @ALL
-def test_offset_indexes(archive: str) -> None:
+def test_offset_indexes_are_read_and_written_again(archive: str) -> None:
     for file, path in segment_files(archive, FileKind.OFFSET_INDEX):
         data = path.read_bytes()
         index = OffsetIndex.decode(data, file.base_offset)
@@ -67,7 +67,7 @@ def test_offset_indexes(archive: str) -> None:
 
 
 @ALL
-def test_time_indexes(archive: str) -> None:
+def test_time_indexes_are_read_and_written_again(archive: str) -> None:
     for file, path in segment_files(archive, FileKind.TIME_INDEX):
         data = path.read_bytes()
         index = TimeIndex.decode(data, file.base_offset).used()
@@ -92,7 +92,7 @@ def test_pre_sized_indexes_show_their_unused_slots() -> None:  # I6
         times.sanity_check()
 
 
-def test_indexes_of_the_documents_experiment() -> None:  # I8
+def test_indexes_of_the_published_experiment_are_read() -> None:  # I8
     folder = archives.unpack("seed-004-log-format") / "log-format-1"
     offsets = {
         path.name: OffsetIndex.decode(path.read_bytes(), names.base_offset_of(path.name))
@@ -109,7 +109,7 @@ def test_indexes_of_the_documents_experiment() -> None:  # I8
 
 
 @ALL
-def test_transaction_indexes(archive: str) -> None:
+def test_transaction_indexes_are_read_and_written_again(archive: str) -> None:
     for file, path in segment_files(archive, FileKind.TXN_INDEX):
         data = path.read_bytes()
         index = txn_index.decode(data)
@@ -120,14 +120,14 @@ def test_transaction_indexes(archive: str) -> None:
 
 
 @ALL
-def test_producer_snapshots(archive: str) -> None:
+def test_producer_snapshots_are_read_and_written_again(archive: str) -> None:
     for _, path in segment_files(archive, FileKind.PRODUCER_SNAPSHOT):
         data = path.read_bytes()
         assert producer_snapshot.encode(producer_snapshot.decode(data)) == data, path
 
 
 @ALL
-def test_offset_checkpoints(archive: str) -> None:
+def test_offset_checkpoints_are_read_and_written_again(archive: str) -> None:
     for path in archives.files(archive, "*-offset-checkpoint"):
         assert path.name in names.OFFSET_CHECKPOINTS
         data = path.read_bytes()
@@ -137,7 +137,7 @@ def test_offset_checkpoints(archive: str) -> None:
 
 
 @ALL
-def test_leader_epochs(archive: str) -> None:
+def test_leader_epochs_are_read_and_written_again(archive: str) -> None:
     for path in archives.files(archive, names.LEADER_EPOCH_CHECKPOINT):
         data = path.read_bytes()
         entries = leader_epochs.decode(data)
@@ -146,14 +146,14 @@ def test_leader_epochs(archive: str) -> None:
 
 
 @ALL
-def test_partition_metadata(archive: str) -> None:
+def test_partition_metadata_is_read_and_written_again(archive: str) -> None:
     for path in archives.files(archive, names.PARTITION_METADATA):
         data = path.read_bytes()
         assert partition_metadata.encode(partition_metadata.decode(data)) == data, path
 
 
 @ALL
-def test_meta_properties(archive: str) -> None:
+def test_meta_properties_are_read_and_written_again(archive: str) -> None:
     for path in archives.files(archive, names.META_PROPERTIES):
         data = path.read_bytes()
         date = data.decode().splitlines()[1]
@@ -164,7 +164,7 @@ def test_meta_properties(archive: str) -> None:
 
 
 @ALL
-def test_clean_shutdown_and_quorum_state(archive: str) -> None:
+def test_clean_shutdown_and_quorum_state_are_read_and_written_again(archive: str) -> None:
     for path in archives.files(archive, names.CLEAN_SHUTDOWN):
         data = path.read_bytes()
         epoch = clean_shutdown.decode(data)
@@ -175,7 +175,7 @@ def test_clean_shutdown_and_quorum_state(archive: str) -> None:
 
 
 @ALL
-def test_names(archive: str) -> None:  # L1, L2, L3
+def test_names_are_parsed(archive: str) -> None:  # L1, L2, L3
     root_files = {
         *names.OFFSET_CHECKPOINTS,
         names.META_PROPERTIES,
@@ -197,7 +197,7 @@ def test_names(archive: str) -> None:  # L1, L2, L3
             assert path.name in root_files, path
 
 
-def test_folders_of_a_log_dir() -> None:  # L1
+def test_folders_of_a_log_dir_are_parsed() -> None:  # L1
     root = archives.unpack("v431-clean")
     folders = [PartitionFolder.parse(path.name) for path in sorted(root.iterdir()) if path.is_dir()]
     assert [folder.partition for folder in folders if folder.topic == "keyed.4p"] == [0, 1, 2, 3]

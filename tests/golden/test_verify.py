@@ -1,4 +1,4 @@
-"""Verification of what real brokers left: no problems in sound directories, and each of the known damages is found."""
+"""Verification of what real brokers left: no problems in sound directories, and all known damage is found."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def verify(*places: Path) -> Verification:
 
 
 @pytest.mark.parametrize("name", [name for name in archives() if name not in DAMAGED])
-def test_quiet_on_what_brokers_left_in_order(name: str) -> None:
+def test_nothing_is_wrong_with_what_brokers_left_in_order(name: str) -> None:
     verification = verify(*log_dirs(name))
     problems = [found for found in verification.findings() if found.severity is Severity.PROBLEM]
     assert problems == []
@@ -33,12 +33,12 @@ def test_quiet_on_what_brokers_left_in_order(name: str) -> None:
     assert verification.summary.problems == 0
 
 
-def test_infos_of_a_killed_broker_are_the_ordinary_ones() -> None:
+def test_the_notes_about_a_killed_broker_are_the_ordinary_ones() -> None:
     kinds = {found.problem for found in verify(unpack("v431-killed")).findings()}
     assert kinds == {FindingKind.ZERO_ENTRIES, FindingKind.ZEROS, FindingKind.ON_ITS_WAY_OUT}
 
 
-def test_torn_ends_are_infos_but_a_wrong_crc_is_a_problem() -> None:
+def test_torn_ends_are_notes_but_a_wrong_crc_is_a_problem() -> None:
     lines = list(verify(unpack("v431-torn")).findings())
     expected: dict[str, tuple[FindingKind, Severity]] = {
         "crash.plain-0/00000000000000000213.log": (FindingKind.INCOMPLETE_BATCH, Severity.INFO),
@@ -58,7 +58,7 @@ def test_torn_ends_are_infos_but_a_wrong_crc_is_a_problem() -> None:
 
 
 @pytest.mark.parametrize("note", NOTES, ids=lambda note: str(note["folder"]))
-def test_a_damage_is_found_in_its_file(note: dict[str, Any], tmp_path: Path) -> None:
+def test_damage_is_found_in_its_file(note: dict[str, Any], tmp_path: Path) -> None:
     segment = unpack("v431-clean") / note["from"]
     damaged, sound = tmp_path / "damaged" / "case-0", tmp_path / "sound" / "case-0"
     shutil.copytree(unpack("v431-corrupt") / note["folder"], damaged)
