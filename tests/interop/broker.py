@@ -29,7 +29,7 @@ _STOP_SECONDS = 60
 _POLL_SECONDS = 0.05
 _STARTED = "Kafka Server started"
 
-# Small and quick, so that a test sees rolls, cleaning and deletions; records with old timestamps stay.
+# Small and quick, so that a test soon sees cleaning and deletions; records with old timestamps stay.
 PROPERTIES = {
     "process.roles": "broker,controller",
     "node.id": "1",

@@ -53,7 +53,7 @@ class Admin:
         )
 
     def create(self, topic: str, partitions: int = 1, **configs: str) -> None:
-        """Create a topic with these configs, named with underscores instead of dots."""
+        """Create a topic with these configs, whose names have underscores instead of dots."""
         new = self._jvm.JClass(f"{_CLIENTS}.admin.NewTopic")(topic, self._jvm.JInt(partitions), self._jvm.JShort(1))
         new.configs(_map(self._jvm, {name.replace("_", "."): value for name, value in configs.items()}))
         self._admin.createTopics(self._jvm.java.util.List.of(new)).all().get()
@@ -85,7 +85,7 @@ class Admin:
     def list_offsets(
         self, topics: Iterable[str], timestamp: int, isolation: str = "read_uncommitted"
     ) -> dict[str, ListedOffset]:
-        """What the first partitions answer for a timestamp, or a special one: -1 latest, -2 earliest, -3 maximum."""
+        """The answer of each topic's first partition to a timestamp, -1 (latest), -2 (earliest) or -3 (largest)."""
         specs = self._jvm.JClass(f"{_CLIENTS}.admin.OffsetSpec")
         special = {-1: specs.latest, -2: specs.earliest, -3: specs.maxTimestamp}
         asked = self._jvm.java.util.HashMap()

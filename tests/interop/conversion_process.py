@@ -1,7 +1,8 @@
 """Kafka's own conversion classes in a separate process: one JSON request per line in, one answer per line out.
 
 A process can hold one JVM with one set of jars. The clients of 3.9.2 are the last with down-conversion, while
-`LogValidator` and the cleaner should be those of 4.3.1; `Kafka(version)` starts the process with those jars.
+`LogValidator` and the cleaner should be those of 4.3.1; `Kafka(version)` starts a process with the jars of
+that version.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Kafka:
         return bytes.fromhex(answer["data"]) if "data" in answer else answer["error"]
 
     def build(self, **request: Any) -> bytes:
-        """A set by Kafka's builder."""
+        """What Kafka's builder makes of the request's records."""
         built = self.ask("build", **request)
         assert isinstance(built, bytes), built
         return built
@@ -80,7 +81,7 @@ class Classes:
         self.internal = self.record.internal if version_4 else self.record
 
     def build(self, request: dict[str, Any]) -> bytes:
-        """A set by Kafka's builder."""
+        """What Kafka's builder makes of the request's records."""
         buffer = self.jpype.JClass("java.nio.ByteBuffer").allocate(1 << 16)
         log_append_time = request.get("log_append_time")
         builder = self.internal.MemoryRecordsBuilder(

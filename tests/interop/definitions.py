@@ -46,7 +46,7 @@ class Definition(NamedTuple):
 
 
 def definitions(jars: list[Path]) -> Iterator[Definition]:
-    """All definitions that have a version, from all of Kafka's jars."""
+    """All definitions that have a version, from the jars that `FOLDERS` names."""
     for jar in jars:
         name = re.sub(r"-[0-9.]+\.jar$", "", jar.name)
         if name in FOLDERS:

@@ -11,7 +11,7 @@ from tests.interop.workload import COMPACTED, SMALL, drawn_records
 
 
 class GrowingTopic:
-    """Written from `start` to `stop`; `grow` adds a partition. A writer's error is kept."""
+    """A thread writes to it from `start` to `stop`; `grow` adds a partition. An error in the thread is kept."""
 
     def __init__(self, jvm: ModuleType, bootstrap_servers: str, name: str, seed: int) -> None:
         self.name = name

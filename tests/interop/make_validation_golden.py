@@ -1,4 +1,5 @@
-"""Make tests/data/validation.jsonl.xz again: what Kafka's LogValidator makes of each set of the validation matrix.
+"""Make tests/data/validation.jsonl.xz again: what Kafka's LogValidator makes of each set of the validation matrix
+(tests/storage/validation_cases.py).
 
 `python -m tests.interop.make_validation_golden` (after `make kafka`); LogValidator of kafka-storage 4.3.1.
 """

@@ -34,7 +34,7 @@ def golden_copy(archive: str, partition: str, folder: Path, configs: dict[str, s
 
 
 def open_theirs(jvm: ModuleType, place: Place, *, clean: bool) -> RealLog:
-    """Today's Kafka accepts small segments only under their internal name."""
+    """Today's Kafka accepts a small segment size only under the config's internal name."""
     configs = dict(place.configs)
     if "segment.bytes" in configs:
         configs["internal.segment.bytes"] = configs.pop("segment.bytes")

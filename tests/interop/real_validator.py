@@ -16,7 +16,7 @@ RECORDED = ["InvalidMagic", "InvalidOffset", "InvalidSequence", "InvalidChecksum
 
 
 class RealValidator:
-    """Validation of sets as a leader does it, for topics of any configs."""
+    """Validation of sets as a leader does it, for topics with any configs."""
 
     def __init__(self, jvm: ModuleType) -> None:
         self._jvm = jvm

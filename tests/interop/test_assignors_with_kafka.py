@@ -77,7 +77,7 @@ class KafkasAssignor:
 
 @settings(suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.one_of(GROUPS, EQUAL_GROUPS), st.one_of(GROUPS, EQUAL_GROUPS), COUNTS, IDS)
-def test_uniform(
+def test_the_uniform_assignor_agrees_with_kafkas(
     jvm: ModuleType,
     before: dict[str, frozenset[str]],
     after: dict[str, frozenset[str]],

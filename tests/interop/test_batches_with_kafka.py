@@ -1,4 +1,4 @@
-"""Real Kafka classes read what we encode: each batch of the golden archives, compressed again, holds its records."""
+"""Real Kafka classes read the compressed batches of the golden archives as we encode them again from their fields."""
 
 from __future__ import annotations
 

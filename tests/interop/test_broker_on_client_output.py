@@ -69,7 +69,7 @@ def _end_with_kafka(jvm: ModuleType, broker: Broker) -> None:
     admin = _admin(jvm, broker)
     committed = {group: _committed(jvm, admin, group) for group in ("g", "h")}
     admin.close()
-    # After the marker of kafka's transaction: aborted, marker, octavo, marker.
+    # Offsets 0 to 5: kafka, marker, aborted, marker, octavo, marker.
     assert committed == {"g": 6, "h": 7}
     producer = Producer(jvm, broker.bootstrap_servers, transactional_id="x")
     producer.begin()

@@ -29,7 +29,7 @@ PATIENCE_SECONDS = 60
 
 
 def compacted(root: Path) -> dict[str, list[tuple[int, bytes | None, bytes | None]]]:
-    """Compact every compacted topic of the directory except Kafka's own; returns what is left of each."""
+    """Compact every compacted topic of the directory; returns what is left of each, except for Kafka's own topics."""
     with LogManager(root, background=False) as logs:
         rows = list(Compaction(CompactRequest(force=True), logs).rows(ThreadRunner()))
         assert not any(row.error for row in rows)

@@ -190,7 +190,7 @@ def story(jvm: ModuleType, tmp_path: Path) -> Iterator[Story]:
     told.broker.kill()
 
 
-def test_broker_and_octavo_in_turn(story: Story) -> None:
+def test_broker_and_octavo_take_turns_on_one_directory(story: Story) -> None:
     story.create_topics()
     story.write()
     with LogManager(story.broker.log_dir) as logs:

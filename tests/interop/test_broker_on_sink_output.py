@@ -18,6 +18,8 @@ from tests.storage.worlds import Stopped
 
 pytest.importorskip("pyspark", reason="pyspark is not installed (pip install octavo[spark])")
 
+pytestmark = pytest.mark.kafka
+
 SEGMENT_BYTES = 1 << 20  # the smallest that 4.3.1 accepts
 SMALL, LARGE = 5, 7000  # records of 100 bytes: the large sets are adopted as segments
 TOPICS = ("a", "b")

@@ -196,7 +196,7 @@ def test_both_leave_the_same(jvm: ModuleType, tmp_path: Path, seed: int) -> None
     # F14 C7 C8 C10 C11
     draw, world = random.Random(seed), World()
     magics = ((2,), (2,), (0, 1, 2), (0,), (1,))[seed % 5]
-    # A rebuilt batch may be a byte longer or shorter than Kafka's: then later rounds group other segments.
+    # A batch that is compressed again may be longer or shorter than Kafka's: then later rounds group other segments.
     rounds, codecs = (1, list(Codec)) if seed % 3 == 2 else (ROUNDS, [Codec.NONE])
     twins = Twins(jvm, tmp_path, CONFIGS, world)
     writer = Writer(twins, draw, magics, codecs)

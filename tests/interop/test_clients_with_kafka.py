@@ -106,7 +106,7 @@ def test_compressed_batches_are_estimated_as_kafka_does(jvm: ModuleType, tmp_pat
     store.logs.close()
 
 
-def test_the_ratio_follows_as_kafkas_does(jvm: ModuleType) -> None:
+def test_the_compression_ratio_is_estimated_as_kafka_does(jvm: ModuleType) -> None:
     estimator, types = jvm.JClass(f"{_RECORD}.CompressionRatioEstimator"), jvm.JClass(f"{_RECORD}.CompressionType")
     chosen, ratios = random.Random(3), CompressionRatios()
     for _ in range(300):

@@ -16,7 +16,7 @@ from tests.other_defaults import OTHER_DEFAULTS
 pytestmark = pytest.mark.kafka
 
 OF_THE_AUTHORIZER = {"super.users", "allow.everyone.if.no.acl.found"}  # a plugin's: a broker passes them on unread
-# Intentional differences, such as small segments, which brokers before 4.0 accepted, and no zero cleaner threads.
+# Intentional differences, such as small segments, which brokers before 4.0 accepted, and at least one cleaner thread.
 WIDER_OR_NARROWER = {"segment.bytes", "log.segment.bytes", "log.cleaner.threads", "group.consumer.assignors"}
 # The offsets topic's codec is checked when it is used, not when it is parsed.
 CHECKED_LATER = {"offsets.topic.compression.codec"}
@@ -77,7 +77,7 @@ DEFINED = [key for key in [*TOPIC_CONFIGS.values(), *BROKER_CONFIGS.values()] if
 
 
 @pytest.mark.parametrize("key", DEFINED, ids=lambda key: str(key.name))
-def test_definitions(jvm: ModuleType, key: ConfigKey) -> None:
+def test_each_config_is_defined_as_in_kafka(jvm: ModuleType, key: ConfigKey) -> None:
     kafkas = definitions(jvm, key.name).configKeys().get(key.name)
     assert str(field(kafkas, "type")) == key.kind.name
     assert field(kafkas, "internalConfig") == key.internal

@@ -82,7 +82,9 @@ def logs(draw: st.DrawFn, magics: tuple[int, ...] = (0, 1, 2)) -> list[dict[str,
 # F16
 @THOROUGH
 @given(requests=logs(), to_magic=st.sampled_from([0, 1, 2]), skipped=st.integers(0, 8), cut=st.integers(0, 3))
-def test_down(kafka_392: Kafka, requests: list[dict[str, Any]], to_magic: int, skipped: int, cut: int) -> None:
+def test_sets_are_converted_down_as_kafka_does(
+    kafka_392: Kafka, requests: list[dict[str, Any]], to_magic: int, skipped: int, cut: int
+) -> None:
     data = b"".join(kafka_392.build(**request) for request in requests)
     data = data[: len(data) - cut]
     first_offset = requests[0]["records"][0][0] + skipped
@@ -104,7 +106,7 @@ def test_down(kafka_392: Kafka, requests: list[dict[str, Any]], to_magic: int, s
     now=st.none() | TIMESTAMPS.filter(lambda timestamp: timestamp >= 0),
     first_offset=st.integers(0, 2**62),
 )
-def test_up(
+def test_sets_are_converted_up_as_kafka_does(
     kafka_392: Kafka,
     kafka_431: Kafka,
     requests: list[dict[str, Any]],
@@ -143,7 +145,9 @@ def test_up(
 # F16
 @THOROUGH
 @given(requests=logs((0, 1)), stamp=st.none() | TIMESTAMPS)
-def test_rewrite(kafka_392: Kafka, kafka_431: Kafka, requests: list[dict[str, Any]], stamp: int | None) -> None:
+def test_sets_are_rewritten_as_kafkas_cleaner_does(
+    kafka_392: Kafka, kafka_431: Kafka, requests: list[dict[str, Any]], stamp: int | None
+) -> None:
     data = b"".join(kafka_392.build(**request) for request in requests)
     if stamp is not None:  # as a broker with LogAppendTime does: in place, so inner messages keep their own timestamps
         data = b"".join(stamped(data, int(row["position"]), int(row["size"]), stamp) for row in walk(data).table)

@@ -127,7 +127,9 @@ def flags_for(chance: random.Random, file: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("suffix", [".log", ".index", ".timeindex", ".snapshot", ".txnindex"])
-def test_damaged_files(real_tool: Callable[[list[str]], tuple[Run, bool]], tmp_path: Path, suffix: str) -> None:
+def test_damaged_files_are_printed_as_kafka_prints_them(
+    real_tool: Callable[[list[str]], tuple[Run, bool]], tmp_path: Path, suffix: str
+) -> None:
     chance = random.Random(suffix)
     found = sources(suffix)
     for _ in range(CASES if suffix != ".log" else 4 * CASES):

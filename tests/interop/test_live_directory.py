@@ -1,7 +1,7 @@
 """The reading commands and a read-only broker on the directory of a broker that appends, rolls, compacts and deletes at
 the same time.
 
-30 seconds; `make soak` takes ten minutes (OCTAVO_LIVE_SECONDS=600).
+The commands run for 30 seconds; in `make soak`, for ten minutes (OCTAVO_LIVE_SECONDS=600).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Reader:
         assert end["offset"] >= len(before)
 
 
-def test_commands_on_a_live_directory(broker: Broker, workload: Workload, tmp_path: Path) -> None:
+def test_commands_read_a_live_directory(broker: Broker, workload: Workload, tmp_path: Path) -> None:
     reader = Reader(broker.log_dir, tmp_path, workload)
     end = time.monotonic() + SECONDS
     while time.monotonic() < end or reader.runs < 10:
@@ -131,7 +131,7 @@ def test_commands_on_a_live_directory(broker: Broker, workload: Workload, tmp_pa
         assert given
 
 
-def test_a_read_only_broker_on_a_live_directory(broker: Broker, workload: Workload) -> None:
+def test_a_read_only_broker_serves_a_live_directory(broker: Broker, workload: Workload) -> None:
     """It serves a prefix of the log: everything that was confirmed before it began, and nothing that is appended
     later."""
     topic, rounds, sizes = workload.plain, 0, set()

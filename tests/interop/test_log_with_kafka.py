@@ -136,7 +136,7 @@ class Driver:
         self._append(encode_message_set(records, self.draw.randint(0, 1)), AppendOrigin.CLIENT)
 
     def replicate_old_format(self) -> None:
-        """Append messages unchanged. (A wrapper shows only its last offset; Kafka opens it for the first.)"""
+        """Append plain messages unchanged. (A wrapper shows only its last offset; Kafka opens it for the first.)"""
         now_ms, offset = self.twins.world.clock.time_ms(), self.twins.ours.log_end_offset
         records = [Record(offset + number, now_ms, b"k", b"v" * 20) for number in range(self.draw.randint(1, 3))]
         self._append(encode_message_set(records, self.draw.randint(0, 1)), AppendOrigin.REPLICATION)
@@ -192,7 +192,8 @@ class Driver:
         self.twins.restart(clean=self.draw.random() < 0.5)
 
     def lose_files(self) -> None:
-        """Without its index a segment is rebuilt. (After a crash ours recovers the segments before it first.)"""
+        """A segment without its offset index gets new indexes. (Not tried after a crash: ours then first recovers the
+        segments before it.)"""
         clean = self.draw.random() < 0.5
         kinds = (".index", ".txnindex", ".snapshot") if clean else (".txnindex", ".snapshot")
         slot = self.draw.randrange(len(self.twins.ours.segments))

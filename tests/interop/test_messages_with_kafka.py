@@ -141,11 +141,11 @@ def test_bytes_and_json_are_kafkas(jvm: ModuleType, jar: str, messages: int) -> 
 
 
 def test_what_is_read_from_damaged_bytes_is_what_kafka_reads(jvm: ModuleType) -> None:
-    """Where Kafka guesses (a string that isn't UTF-8, a length below -1) the bytes are refused instead."""
+    """Where Kafka guesses (a string that is not UTF-8, a length below -1) the bytes are refused instead."""
     outcomes: Counter[str] = Counter()
     for definition in kafka_definitions():
         if definition.jar == "kafka-clients" or definition.message.name == "ClientQuotaRecord":
-            continue  # doubles of many digits: Java before 19 prints too many of them
+            continue  # the wire protocol is compared above; a quota is a double: Java before 19 prints too many digits
         ours = _ours(definition)
         java = JavaSide(jvm, definition.java_class)
         random = Random(ours.name)

@@ -197,7 +197,7 @@ def filled(jvm: ModuleType, folder: Path, seed: int) -> Pair:
     return pair
 
 
-def test_random_appends(jvm: ModuleType, tmp_path: Path) -> None:  # T3
+def test_random_appends_are_answered_as_kafka_does(jvm: ModuleType, tmp_path: Path) -> None:  # T3
     seen: dict[str, int] = {}
     for seed in range(5):
         folder = tmp_path / f"t-{seed}"
@@ -210,7 +210,7 @@ def test_random_appends(jvm: ModuleType, tmp_path: Path) -> None:  # T3
         assert entries_of(snapshot) == theirs
     names = {"duplicate", "CLIENT", "COORDINATOR", "REPLICATION", "OutOfOrderSequenceException"}
     names |= {"InvalidProducerEpochException", "InvalidTxnStateException", "TransactionCoordinatorFencedException"}
-    assert seen.keys() == names and min(seen.values()) > 0, seen
+    assert seen.keys() == names, seen
 
 
 def test_recovery_finds_the_same_producers(jvm: ModuleType, tmp_path: Path) -> None:

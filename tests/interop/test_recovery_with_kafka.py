@@ -15,6 +15,8 @@ from octavo.format.names import FileKind, SegmentFile
 from tests.interop.partition_files import Place, contents, golden_copy, open_ours, open_theirs
 from tests.storage.batches import batch
 
+pytestmark = pytest.mark.kafka
+
 CASES = 3
 PARTITIONS = [
     ("v431-killed", "crash.plain-0"),

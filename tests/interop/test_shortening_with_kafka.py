@@ -12,12 +12,14 @@ from octavo.format.names import FileKind
 from tests.golden.archives import unpack
 from tests.interop.partition_files import contents, golden_copy, open_ours, open_theirs
 
+pytestmark = pytest.mark.kafka
+
 CASES = 3
 PARTITIONS = ["codec.lz4-0", "compact.txn-open-0", "roll.by-time-0", "trimmed.topic-1", "txn.orders-1-0"]
 
 
 @pytest.mark.parametrize("partition", PARTITIONS)
-def test_retention(partition: str, tmp_path: Path, jvm: ModuleType) -> None:
+def test_retention_leaves_the_same_files(partition: str, tmp_path: Path, jvm: ModuleType) -> None:
     size = sum(path.stat().st_size for path in (unpack("v431-clean") / partition).glob(f"*{FileKind.LOG}"))
     for seed in range(CASES):
         rng = random.Random(f"{partition} {seed}")
@@ -39,7 +41,7 @@ def test_retention(partition: str, tmp_path: Path, jvm: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("partition", PARTITIONS)
-def test_truncation(partition: str, tmp_path: Path, jvm: ModuleType) -> None:
+def test_truncation_leaves_the_same_files(partition: str, tmp_path: Path, jvm: ModuleType) -> None:
     for seed in range(CASES):
         rng = random.Random(f"{partition} {seed}")
         places = [golden_copy("v431-clean", partition, tmp_path / f"{side}{seed}" / partition) for side in "ko"]

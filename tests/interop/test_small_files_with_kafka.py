@@ -1,4 +1,4 @@
-"""Real Kafka classes read the small files that we write, and judge names and odd text as we do."""
+"""Real Kafka classes read the small files that we write, search indexes, and judge names and odd text as we do."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ours(decode: Callable[..., Any], *arguments: Any) -> Any:
         return None
 
 
-def test_folder_names(jvm: ModuleType) -> None:  # L1
+def test_folder_names_are_parsed_as_kafka_parses_them(jvm: ModuleType) -> None:  # L1
     parse = jvm.JClass(f"{LOG}.UnifiedLog").parseTopicPartitionName
     for name in words(["a", "-", ".", "0", "7", "-delete", "-future", "-stray", " ", "+", "x-0", "x-0.9f"], 3000, 6):
         partition = theirs(jvm, parse, jvm.java.io.File("/", name))
@@ -57,7 +57,7 @@ def test_folder_names(jvm: ModuleType) -> None:  # L1
         assert (folder and folder.topic_partition) == expected, name
 
 
-def test_uuids(jvm: ModuleType) -> None:
+def test_uuids_are_parsed_as_kafka_parses_them(jvm: ModuleType) -> None:
     parse = jvm.JClass("org.apache.kafka.common.Uuid").fromString
     for text in words(["A" * 10, "g", "_", "-", "=", "+", "é"], 3000, 8):
         uuid = theirs(jvm, parse, text)
@@ -65,7 +65,7 @@ def test_uuids(jvm: ModuleType) -> None:
         assert (found and kafka_uuid.to_text(found)) == (uuid and str(uuid)), text
 
 
-def test_properties(jvm: ModuleType) -> None:
+def test_properties_are_read_as_java_reads_them(jvm: ModuleType) -> None:
     for text in words([*"ab=: \t\f\n\r\\#!", "\\u0041", "\\u"], 3000, 12):
         if text.rstrip("\r\n").endswith("\\"):
             continue  # Java turns a lone backslash at the end into an empty property
@@ -80,7 +80,7 @@ def test_properties(jvm: ModuleType) -> None:
         assert ours(java_properties.decode, text.encode()) == expected, repr(text)
 
 
-def test_offset_checkpoints(jvm: ModuleType, tmp_path: Path) -> None:
+def test_offset_checkpoints_are_read_as_kafka_reads_them(jvm: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     channel = jvm.JClass(f"{LOG}.LogDirFailureChannel")(10)
     read = jvm.JClass(f"{CHECKPOINT}.OffsetCheckpointFile")(jvm.java.io.File(str(path)), channel).read
@@ -95,7 +95,7 @@ def test_offset_checkpoints(jvm: ModuleType, tmp_path: Path) -> None:
         assert ours(checkpoint.decode_offsets, text.encode()) == expected, repr(text)
 
 
-def test_partition_metadata(jvm: ModuleType, tmp_path: Path) -> None:
+def test_partition_metadata_is_read_as_kafka_reads_it(jvm: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "partition.metadata"
     channel = jvm.JClass(f"{LOG}.LogDirFailureChannel")(10)
     read = jvm.JClass(f"{CHECKPOINT}.PartitionMetadataFile")(jvm.java.io.File(str(path)), channel).read
@@ -109,7 +109,7 @@ def test_partition_metadata(jvm: ModuleType, tmp_path: Path) -> None:
         assert (found and (kafka_uuid.to_text(found.topic_id), found.version)) == expected, repr(content)
 
 
-def test_producer_snapshots(jvm: ModuleType, tmp_path: Path) -> None:
+def test_kafka_reads_our_producer_snapshots(jvm: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000103.snapshot"
     path.write_bytes(producer_snapshot.encode([ProducerEntry(4000, 3, 9, 102, 2, 1700000000005, 9, 100)]))
     (producer,) = jvm.JClass(f"{LOG}.ProducerStateManager").readSnapshot(jvm.java.io.File(str(path)))
@@ -120,7 +120,7 @@ def test_producer_snapshots(jvm: ModuleType, tmp_path: Path) -> None:
     assert int(producer.currentTxnFirstOffset().getAsLong()) == 100
 
 
-def test_index_search(jvm: ModuleType, tmp_path: Path) -> None:  # I2, I3, I4
+def test_indexes_are_searched_as_kafka_does(jvm: ModuleType, tmp_path: Path) -> None:  # I2, I3, I4
     source = random.Random(2026)
     offsets = sorted(source.sample(range(1000, 60000), 3000))
     positions = sorted(source.sample(range(1, 2**31 - 1), 3000))

@@ -223,7 +223,7 @@ class Twins:
         assert mine == real, f"{isolation} from {offset}: ours {mine}, Kafka's {real}"
 
     def look_up(self, timestamp: int) -> None:
-        """Look up a time, or with -3 the record with the largest one, at any isolation level."""
+        """Look up a time, or with -3 the record with the largest one, regardless of isolation levels."""
         found = self.theirs.fetchOffsetByTimestamp(timestamp, self._jvm.java.util.Optional.empty())
         answer = found.timestampAndOffsetOpt()
         real = (int(answer.get().timestamp), int(answer.get().offset)) if answer.isPresent() else None
