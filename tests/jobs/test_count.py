@@ -59,7 +59,7 @@ def test_a_task_travels_to_another_process() -> None:
     assert pickle.loads(pickle.dumps(tasks)) == tasks
 
 
-def test_from_the_log_start_on(tmp_path: Path) -> None:
+def test_counting_begins_at_the_log_start(tmp_path: Path) -> None:
     batches = [batch(0, 5), batch(5, 5, timestamp=2000), batch(10, 5, timestamp=3000)]
     write_segment(tmp_path / "orders-0", 0, *batches)
     tmp_path.joinpath("log-start-offset-checkpoint").write_text("0\n1\norders 0 7\n")
@@ -80,7 +80,7 @@ def test_wrappers_are_opened(tmp_path: Path) -> None:
     assert (tally.first_timestamp, tally.max_timestamp) == (102, 105)
 
 
-def test_empty_batches_and_an_empty_partition(tmp_path: Path) -> None:
+def test_empty_batches_and_an_empty_partition_have_no_records(tmp_path: Path) -> None:
     emptied = empty_batch(read_header(batch(0, 5)))
     write_segment(tmp_path / "orders-0", 0, emptied)
     write_segment(tmp_path / "orders-1", 8)

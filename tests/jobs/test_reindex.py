@@ -89,7 +89,7 @@ def test_what_is_lost_damaged_or_untrimmed_is_made_again(folder: Path, damage: o
     assert contents(folder) == before
 
 
-def test_a_missing_index(folder: Path) -> None:
+def test_a_missing_index_is_made_again(folder: Path) -> None:
     before = contents(folder)
     path(folder, 10, FileKind.TIME_INDEX).unlink()
     assert [result.changed for result in reindexed(folder)] == [(), (f"{10:020}.timeindex",)]
@@ -124,7 +124,7 @@ def test_an_index_takes_no_more_than_its_room(folder: Path) -> None:
     assert built.time_index[-12:] == path(folder, 0, FileKind.TIME_INDEX).read_bytes()[-12:]
 
 
-def test_a_task_travels(folder: Path) -> None:
+def test_a_task_travels_to_another_process(folder: Path) -> None:
     tasks = planned(folder)
     assert pickle.loads(pickle.dumps(tasks)) == tasks
 

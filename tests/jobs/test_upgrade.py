@@ -111,7 +111,7 @@ def test_messages_are_put_together_and_segments_split(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("copy", ["v0821"], indirect=True)
-def test_a_partition_with_a_damaged_batch_stays(copy: Path) -> None:
+def test_a_partition_with_a_damaged_batch_stays_as_it_is(copy: Path) -> None:
     victim = next(path for path in sorted(copy.glob("old.none*/*.log")) if path.stat().st_size)
     damaged = bytearray(victim.read_bytes())
     damaged[-1] ^= 1

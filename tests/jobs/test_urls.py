@@ -1,4 +1,4 @@
-"""Every reading command on URLs: the same answers as on this machine's disk, and nothing silently dropped."""
+"""Reading commands on URLs give the same answers as on this machine's disk; commands that change files refuse URLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several log directories together: a cluster's disks."""
+"""Log directories verified together, as the disks of a cluster."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_replicas_on_several_nodes_are_sound(tmp_path: Path) -> None:
     assert found(*disks) == []
 
 
-def test_a_partition_twice_on_one_nodes_disks(tmp_path: Path) -> None:
+def test_a_partition_twice_on_one_nodes_disks_is_found(tmp_path: Path) -> None:
     disks = [write_disk(tmp_path / name) for name in ("a", "b")]
     for disk in disks:
         write_partition(disk, "orders-0")
@@ -56,21 +56,21 @@ def test_one_directory_under_several_names_is_verified_once(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("suffix", ["-delete", "-future", "-stray"])
-def test_a_partition_that_moves_from_disk_to_disk(tmp_path: Path, suffix: str) -> None:
+def test_a_partition_that_moves_from_disk_to_disk_may_be_on_both(tmp_path: Path, suffix: str) -> None:
     disks = [write_disk(tmp_path / name) for name in ("a", "b")]
     write_partition(disks[0], "orders-0")
     write_partition(disks[1], f"orders-0.{'0' * 32}{suffix}")
     assert FindingKind.DIRECTORY_ID not in {problem for _, problem in found(*disks)}
 
 
-def test_disks_of_several_clusters(tmp_path: Path) -> None:
+def test_a_disk_of_another_cluster_is_found(tmp_path: Path) -> None:
     disks = [
         write_disk(tmp_path / name, cluster=cluster) for name, cluster in zip("abc", (ID_A, ID_B, ID_A), strict=True)
     ]
     assert found(*disks) == [("b/meta.properties", FindingKind.DIRECTORY_ID)]
 
 
-def test_a_directory_id_twice(tmp_path: Path) -> None:
+def test_a_directory_id_of_two_disks_is_found(tmp_path: Path) -> None:
     disks = [
         write_disk(tmp_path / name, directory=directory)
         for name, directory in zip("abc", (ID_A, ID_B, ID_A), strict=True)
@@ -78,20 +78,20 @@ def test_a_directory_id_twice(tmp_path: Path) -> None:
     assert found(*disks) == [(f"{name}/meta.properties", FindingKind.DIRECTORY_ID) for name in "ac"]
 
 
-def test_a_directory_id_that_kafka_reserves(tmp_path: Path) -> None:
+def test_a_directory_id_that_kafka_reserves_is_found(tmp_path: Path) -> None:
     assert found(write_disk(tmp_path / "a", directory="AAAAAAAAAAAAAAAAAAAAYw")) == [
         ("a/meta.properties", FindingKind.DIRECTORY_ID)
     ]
 
 
-def test_topic_ids_of_one_topic_on_several_disks(tmp_path: Path) -> None:
+def test_another_topic_id_on_one_of_several_disks_is_found(tmp_path: Path) -> None:
     disks = [write_disk(tmp_path / name) for name in "abc"]
     for partition, (disk, topic_id) in enumerate(zip(disks, (ID_A, ID_B, ID_A), strict=True)):
         write_partition(disk, f"orders-{partition}", topic_id)
     assert found(*disks) == [("b/orders-1/partition.metadata", FindingKind.TOPIC_ID)]
 
 
-def test_a_node_that_was_away_while_a_topic_was_created_again(tmp_path: Path) -> None:
+def test_a_node_that_was_away_while_a_topic_was_created_again_may_have_the_old_id(tmp_path: Path) -> None:
     disks = [write_disk(tmp_path / f"d{node}", node=node) for node in (1, 2, 3)]
     for disk, topic_id in zip(disks, (ID_A, ID_B, ID_A), strict=True):
         write_partition(disk, "orders-0", topic_id)
@@ -109,6 +109,6 @@ def test_a_stray_folder_may_be_of_an_older_topic(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"#\n# Mon\n", b"\x00\x8f\x12garbage", b"version=0\nbroker.id=1\n\x00\x00"])
-def test_damaged_meta_properties(tmp_path: Path, content: bytes) -> None:
+def test_damaged_meta_properties_are_found(tmp_path: Path, content: bytes) -> None:
     (write_disk(tmp_path / "a") / "meta.properties").write_bytes(content)
     assert found(tmp_path / "a") == [("a/meta.properties", FindingKind.DAMAGED_FILE)]

@@ -1,4 +1,4 @@
-"""Leader epochs of batches and of the checkpoint, and which of the two is named."""
+"""The leader epochs of batches compared with those of the checkpoint, and which of the two is reported."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def folder(tmp_path: Path) -> Path:
         ([5, 5, 5, 5, 5], "0\n0\n"),
     ],
 )
-def test_sound(folder: Path, epochs: list[int], checkpoint: str) -> None:
+def test_sound_epochs_give_no_finding(folder: Path, epochs: list[int], checkpoint: str) -> None:
     assert verify(folder, epochs, checkpoint) == []
 
 
-def test_a_first_entry_that_was_lost(folder: Path) -> None:
+def test_a_first_entry_that_was_lost_is_found(folder: Path) -> None:
     epochs = [0, 0, 0, 2, 2]
     folder.mkdir()
     (folder.parent / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
@@ -55,7 +55,7 @@ def test_a_first_entry_that_was_lost(folder: Path) -> None:
     assert verify(folder, epochs, "0\n1\n2 3\n") == []  # the log's start has moved
 
 
-def test_records_deleted_since_the_log_start_was_last_written(folder: Path) -> None:
+def test_records_deleted_since_the_log_start_was_last_written_are_a_note(folder: Path) -> None:
     """The epochs are written at once, log-start-offset-checkpoint once a minute: a crash may come in between."""
     write_segment(folder, 0, *(batch(offset, epoch=0) for offset in range(5)))
     (folder / CHECKPOINT).write_text("0\n1\n1 5\n")
@@ -69,15 +69,15 @@ def test_after_old_formats_the_epochs_begin_again(folder: Path) -> None:
     assert findings_of(folder) == []
 
 
-def test_a_batch_of_another_epoch(folder: Path) -> None:
+def test_a_batch_of_another_epoch_is_found(folder: Path) -> None:
     assert verify(folder, [0, 9, 0, 2, 2], "0\n2\n0 0\n2 3\n") == [(LOG, SIZE)]
 
 
-def test_an_entry_with_another_epoch(folder: Path) -> None:
+def test_an_entry_with_another_epoch_is_found(folder: Path) -> None:
     assert verify(folder, [0, 0, 0, 2, 2], "0\n2\n0 0\n3 3\n") == [(CHECKPOINT, None)]
 
 
-def test_an_entry_with_another_start(folder: Path) -> None:
+def test_an_entry_with_another_start_is_found_and_so_is_its_batch(folder: Path) -> None:
     assert verify(folder, [0, 0, 0, 2, 2], "0\n2\n0 0\n2 4\n") == [(CHECKPOINT, None), (LOG, 3 * SIZE)]
     assert verify(folder, [0, 0, 0, 2, 2], "0\n2\n0 0\n2 2\n") == [(CHECKPOINT, None), (LOG, 2 * SIZE)]
 
@@ -104,7 +104,7 @@ def test_a_wrong_entry_is_reported_once_for_all_segments(folder: Path) -> None:
         ("0\n1\n0 0", FindingKind.DAMAGED_FILE),
     ],
 )
-def test_a_wrong_checkpoint(folder: Path, checkpoint: str, problem: FindingKind) -> None:
+def test_a_wrong_checkpoint_is_found(folder: Path, checkpoint: str, problem: FindingKind) -> None:
     write_segment(folder, 0, *(batch(offset, epoch=-1) for offset in range(5)))
     (folder / CHECKPOINT).write_text(checkpoint)
     ((name, _, found, severity),) = shown(findings_of(folder))

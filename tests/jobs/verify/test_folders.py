@@ -1,4 +1,4 @@
-"""Names, small files and checkpoints."""
+"""What is found in names, small files and checkpoints, and which places can be verified."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def problems(logs: Path) -> list[tuple[str, FindingKind]]:
 
 
 @pytest.mark.parametrize("name", ["lost+found", "nodash", "a-b", "orders-0-delete"])
-def test_a_folder_that_is_not_a_partition(logs: Path, name: str) -> None:
+def test_a_folder_that_is_not_a_partition_is_found(logs: Path, name: str) -> None:
     (logs / name).mkdir()
     assert problems(logs) == [(name, FindingKind.NAME)]
 
 
 @pytest.mark.parametrize("name", ["orders-007", "a b-0", "..-0", f"{'x' * 250}-0", "orders-+1"])
-def test_a_folder_whose_name_no_topic_has(logs: Path, name: str) -> None:
+def test_a_folder_whose_name_no_topic_has_is_found(logs: Path, name: str) -> None:
     write_segment(logs / name, 0, batch(0))
     assert problems(logs) == [(name, FindingKind.NAME)]
 
 
-def test_other_names_in_the_root_are_not_kafkas(logs: Path) -> None:
+def test_other_names_in_the_root_are_ignored(logs: Path) -> None:
     (logs / "remote-log-index-cache").mkdir()
     (logs / "notes.txt").write_text("mine")
     (logs / ".lock").touch()
@@ -52,18 +52,18 @@ def test_other_names_in_the_root_are_not_kafkas(logs: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["5.log", "x.index", "0x5.timeindex", "1.snapshot", "1.log.swap"])
-def test_a_segments_file_without_its_number(logs: Path, name: str) -> None:
+def test_a_segments_file_without_its_number_is_found(logs: Path, name: str) -> None:
     (logs / "orders-0" / name).touch()
     assert problems(logs) == [(name, FindingKind.NAME)]
 
 
 @pytest.mark.parametrize("kind", [FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX])
-def test_an_index_without_its_log(logs: Path, kind: FileKind) -> None:
+def test_an_index_without_its_log_is_found(logs: Path, kind: FileKind) -> None:
     path(logs / "orders-0", 7, kind).touch()
     assert problems(logs) == [(f"{7:020}{kind}", FindingKind.MISSING_FILE)]
 
 
-def test_a_log_file_that_was_lost(logs: Path) -> None:
+def test_a_log_file_that_was_lost_is_found(logs: Path) -> None:
     write_segment(logs / "orders-0", 2, batch(2))
     path(logs / "orders-0", 0, FileKind.LOG).unlink()
     names = [(f"{0:020}.index", FindingKind.MISSING_FILE), (f"{0:020}.timeindex", FindingKind.MISSING_FILE)]
@@ -73,12 +73,12 @@ def test_a_log_file_that_was_lost(logs: Path) -> None:
 @pytest.mark.parametrize(
     "content", ["", "version: 0", "version: 0\ntopic_id: x", TOPIC_ID + "\n", TOPIC_ID.replace("topic", "t0pic")]
 )
-def test_partition_metadata(logs: Path, content: str) -> None:
+def test_damaged_partition_metadata_is_found(logs: Path, content: str) -> None:
     (logs / "orders-0" / "partition.metadata").write_text(content)
     assert problems(logs) == [("partition.metadata", FindingKind.DAMAGED_FILE)]
 
 
-def test_topic_ids_of_one_topic(logs: Path) -> None:
+def test_different_ids_of_one_topic_are_found(logs: Path) -> None:
     for partition, content in enumerate([TOPIC_ID, OTHER_ID, TOPIC_ID]):
         write_segment(logs / f"orders-{partition}", 0, batch(0))
         (logs / f"orders-{partition}" / "partition.metadata").write_text(content)
@@ -88,7 +88,7 @@ def test_topic_ids_of_one_topic(logs: Path) -> None:
     assert len(findings_of(logs)) == 2  # nobody can tell which of the two is right
 
 
-def test_the_id_of_the_clusters_metadata(logs: Path) -> None:
+def test_a_wrong_id_of_the_clusters_metadata_is_found(logs: Path) -> None:
     folder = logs / "__cluster_metadata-0"
     write_segment(folder, 0, batch(0))
     (folder / "partition.metadata").write_text(TOPIC_ID)
@@ -109,13 +109,13 @@ def test_the_id_of_the_clusters_metadata(logs: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "cleaner-offset-checkpoint"])
-def test_a_damaged_checkpoint(logs: Path, name: str, content: str) -> None:
+def test_a_damaged_checkpoint_is_found(logs: Path, name: str, content: str) -> None:
     (logs / name).write_text(content)
     assert problems(logs) == [(name, FindingKind.DAMAGED_FILE)]
 
 
 @pytest.mark.parametrize("line", ["orders 0 -1", "or/ders 0 1", "orders -1 1"])
-def test_a_checkpoint_with_an_impossible_line(logs: Path, line: str) -> None:
+def test_a_checkpoint_with_an_impossible_line_is_found(logs: Path, line: str) -> None:
     (logs / "log-start-offset-checkpoint").write_text(f"0\n1\n{line}\n")
     assert problems(logs) == [("log-start-offset-checkpoint", FindingKind.WRONG_ENTRY)]
 
@@ -129,7 +129,7 @@ def test_a_checkpoint_with_an_impossible_line(logs: Path, line: str) -> None:
         "replication-offset-checkpoint",
     ],
 )
-def test_a_checkpoint_after_the_end_of_the_log(logs: Path, name: str) -> None:
+def test_a_checkpoint_after_the_end_of_the_log_is_found(logs: Path, name: str) -> None:
     (logs / name).write_text("0\n1\norders 0 2\n")
     assert problems(logs) == []
     (logs / name).write_text("0\n1\norders 0 3\n")
@@ -148,7 +148,7 @@ def test_one_segment_file_does_not_show_where_the_log_ends(logs: Path) -> None:
     ]
 
 
-def test_a_folder_without_a_log_that_a_checkpoint_knows(logs: Path) -> None:
+def test_a_folder_without_a_log_that_a_checkpoint_knows_is_found(logs: Path) -> None:
     (logs / "gone-0").mkdir()
     (logs / "new-0").mkdir()
     (logs / f"gone-1.{'0' * 32}-delete").mkdir()
@@ -168,12 +168,12 @@ def test_a_crash_may_lose_what_was_not_flushed(logs: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["version=1\n", "version=2\n", "version=1\ncluster.id=x\nnode.id=y\n"])
-def test_meta_properties(logs: Path, content: str) -> None:
+def test_damaged_meta_properties_are_found(logs: Path, content: str) -> None:
     (logs / "meta.properties").write_text(content)
     assert problems(logs) == [("meta.properties", FindingKind.DAMAGED_FILE)]
 
 
-def test_snapshots_of_the_clusters_metadata(tmp_path: Path) -> None:
+def test_damaged_snapshots_of_the_clusters_metadata_are_found(tmp_path: Path) -> None:
     source = unpack("v431-clean")
     shutil.copytree(source / "__cluster_metadata-0", tmp_path / "__cluster_metadata-0")
     shutil.copy(source / "bootstrap.checkpoint", tmp_path)
@@ -196,7 +196,7 @@ def test_snapshots_of_the_clusters_metadata(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [f"{0:020}.log", f"{0:020}.index", "partition.metadata", "meta.properties"])
-def test_a_file_that_the_disk_cannot_read(logs: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_the_disk_cannot_read_is_found(logs: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (logs / "orders-0" / "partition.metadata").write_text(TOPIC_ID)
     (logs / "meta.properties").write_text("version=0\n")
     opened = LocalReadableFileSystem.open
@@ -229,13 +229,13 @@ def test_a_file_that_cannot_be_read_does_not_end_other_checks(
     assert problems(logs) == [(name, FindingKind.UNREADABLE_FILE), (f"{0:020}.log", FindingKind.CRC_MISMATCH)]
 
 
-def test_a_folder_with_the_name_of_a_segments_file(logs: Path) -> None:
+def test_a_folder_with_the_name_of_a_segments_file_is_found(logs: Path) -> None:
     (logs / "orders-0" / f"{5:020}.index").mkdir()
     (logs / "orders-0" / f"{7:020}.log").mkdir()
     assert problems(logs) == [(f"{5:020}.index", FindingKind.NAME), (f"{7:020}.log", FindingKind.UNREADABLE_FILE)]
 
 
-def test_places_of_every_kind(logs: Path) -> None:
+def test_places_of_every_kind_are_verified(logs: Path) -> None:
     log = path(logs / "orders-0", 0, FileKind.LOG)
     write_segment(logs / "orders-0", 2, batch(2))
     flipped(log, 70)
@@ -267,7 +267,7 @@ def test_swapped_segments_are_verified(logs: Path) -> None:
 
 
 @pytest.mark.parametrize("renamed", [(FileKind.LOG,), (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX)])
-def test_a_crash_amid_the_renames_of_a_swap(logs: Path, renamed: tuple[FileKind, ...]) -> None:
+def test_a_crash_amid_the_renames_of_a_swap_leaves_only_notes(logs: Path, renamed: tuple[FileKind, ...]) -> None:
     """From `.cleaned` to `.swap`, and from there to its own name, the log is renamed first and the indexes follow."""
     folder = logs / "orders-0"
     write_segment(folder, 2, batch(2))

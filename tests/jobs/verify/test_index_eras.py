@@ -130,7 +130,7 @@ class Batches:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_brokers_of_one_era_or_several_append(seed: int, tmp_path: Path) -> None:
+def test_what_brokers_of_one_era_or_several_append_is_sound(seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)
     writer, batches = Writer(draw.choice([50, 300, 900])), Batches(draw)
     eras = sorted(draw.choices(list(Era), k=draw.choice([1, 2])))
@@ -143,7 +143,7 @@ def test_what_brokers_of_one_era_or_several_append(seed: int, tmp_path: Path) ->
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("era", Era)
-def test_what_the_cleaner_of_an_era_leaves(seed: int, era: Era, tmp_path: Path) -> None:
+def test_what_the_cleaner_of_an_era_leaves_is_sound(seed: int, era: Era, tmp_path: Path) -> None:
     draw = random.Random(seed)
     writer, batches = Writer(draw.choice([50, 300, 900])), Batches(draw)
     for _ in range(20):

@@ -104,7 +104,7 @@ def test_the_cleaner_took_the_offset_of_the_last_record_it_kept(folder: Path) ->
 
 
 def test_batches_that_the_cleaner_emptied_need_no_time_entry(folder: Path) -> None:
-    """0.11 and 1.0 left out their timestamps, later versions count them."""
+    """0.11 and 1.0 left out their timestamps; later versions count them."""
     batches = [kept(batch(0, 2, timestamp=5000)), *PAIRS[1:]]
     write(folder, batches, [], [(1071, 15)])
     assert findings_of(folder) == []
@@ -126,7 +126,7 @@ def test_batches_that_the_cleaner_emptied_need_no_time_entry(folder: Path) -> No
         (Codec.NONE, 1005, 0, False),
     ],
 )
-def test_which_record_of_a_batch(
+def test_a_time_entry_names_the_record_that_some_version_names(
     folder: Path, codec: Codec, append_time: int | None, offset: int, is_sound: bool
 ) -> None:
     records = [Record(number, timestamp, b"k", b"v") for number, timestamp in enumerate((1000, 1005, 1005))]
@@ -170,7 +170,7 @@ def test_in_a_cluster_that_began_with_4_1_or_later_each_batch_counts_by_itself(
     assert shown(findings_of(folder)) == wrong
 
 
-def test_a_folder_that_was_brought_from_an_older_cluster(folder: Path) -> None:
+def test_a_folder_that_was_brought_from_an_older_cluster_may_have_first_offsets(folder: Path) -> None:
     times = [(1011, 3), (1041, 9), (1071, 15)]
     write(folder, PAIRS, [(2, 1), (8, 4)], times)  # first offsets, up to 1.1
     shutil.copy(unpack("v431-clean") / "bootstrap.checkpoint", folder.parent)

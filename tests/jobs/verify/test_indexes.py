@@ -47,7 +47,7 @@ def write_times(folder: Path, *entries: tuple[int, int]) -> None:
         [(6, 2 * SIZE), (20, 5 * SIZE)],  # both: a broker was upgraded
     ],
 )
-def test_sound_offset_entries(folder: Path, entries: list[tuple[int, int]]) -> None:
+def test_sound_offset_entries_give_no_finding(folder: Path, entries: list[tuple[int, int]]) -> None:
     write_offsets(folder, *entries)
     indexed = sorted({offset // 3 for offset, _ in entries} | {9})
     write_times(folder, *((1002 + 100 * number, 3 * number + 2) for number in indexed))
@@ -69,7 +69,9 @@ def test_sound_offset_entries(folder: Path, entries: list[tuple[int, int]]) -> N
         ([(8, 2 * SIZE), (11, 2 * SIZE)], 1, FindingKind.ENTRY_ORDER),
     ],
 )
-def test_wrong_offset_entries(folder: Path, entries: list[tuple[int, int]], slot: int, problem: FindingKind) -> None:
+def test_wrong_offset_entries_are_found(
+    folder: Path, entries: list[tuple[int, int]], slot: int, problem: FindingKind
+) -> None:
     write_offsets(folder, *entries)
     found = shown(findings_of(folder))
     assert (f"{0:020}.index", 8 * slot, problem, Severity.PROBLEM) in found
@@ -83,7 +85,7 @@ def test_wrong_offset_entries(folder: Path, entries: list[tuple[int, int]], slot
         [(1202, 8), (1902, 29)],  # the largest of a batch and its last offset
     ],
 )
-def test_sound_time_entries(folder: Path, entries: list[tuple[int, int]]) -> None:
+def test_sound_time_entries_give_no_finding(folder: Path, entries: list[tuple[int, int]]) -> None:
     write_times(folder, *entries)
     assert findings_of(folder) == []
 
@@ -101,7 +103,9 @@ def test_sound_time_entries(folder: Path, entries: list[tuple[int, int]]) -> Non
         ([(1202, 8), (1802, 26)], 2, FindingKind.MISSING_ENTRY),  # closed without its largest timestamp
     ],
 )
-def test_wrong_time_entries(folder: Path, entries: list[tuple[int, int]], slot: int, problem: FindingKind) -> None:
+def test_wrong_time_entries_are_found(
+    folder: Path, entries: list[tuple[int, int]], slot: int, problem: FindingKind
+) -> None:
     write_times(folder, *entries)
     found = shown(findings_of(folder))
     assert (f"{0:020}.timeindex", 12 * slot, problem, Severity.PROBLEM) in found
@@ -110,8 +114,7 @@ def test_wrong_time_entries(folder: Path, entries: list[tuple[int, int]], slot: 
 
 def test_the_last_segment_need_not_name_its_largest_timestamp_before_it_is_closed(folder: Path) -> None:
     write_segment(folder, 0, *BATCHES, closed=False)
-    write_times_with_room = path(folder, 0, FileKind.TIME_INDEX)
-    write_times_with_room.write_bytes(time_index.encode([1202], [8], 0) + bytes(120))
+    path(folder, 0, FileKind.TIME_INDEX).write_bytes(time_index.encode([1202], [8], 0) + bytes(120))
     found = findings_of(folder.parent)
     assert {(line.problem, line.severity) for line in found} == {(FindingKind.ZERO_ENTRIES, Severity.INFO)}
 
@@ -123,7 +126,7 @@ def test_a_closed_segment_must_name_its_largest_timestamp(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("kind", "cut"), [(FileKind.OFFSET_INDEX, 3), (FileKind.TIME_INDEX, 5)])
-def test_a_cut_entry(folder: Path, kind: FileKind, cut: int) -> None:
+def test_a_cut_entry_is_found(folder: Path, kind: FileKind, cut: int) -> None:
     file = path(folder, 0, kind)
     content = file.read_bytes()
     file.write_bytes(content[:-cut])
@@ -131,7 +134,7 @@ def test_a_cut_entry(folder: Path, kind: FileKind, cut: int) -> None:
     assert (file.name, len(content) - entry, FindingKind.PARTIAL_ENTRY, Severity.PROBLEM) in shown(findings_of(folder))
 
 
-def test_an_entry_after_unused_ones(folder: Path) -> None:
+def test_an_entry_after_unused_ones_is_found(folder: Path) -> None:
     write_segment(folder, 0, *BATCHES, closed=False)
     file = path(folder, 0, FileKind.OFFSET_INDEX)
     content = bytearray(file.read_bytes())
@@ -140,7 +143,7 @@ def test_an_entry_after_unused_ones(folder: Path) -> None:
     assert (file.name, 8 * 40, FindingKind.ENTRY_ORDER, Severity.PROBLEM) in shown(findings_of(folder.parent))
 
 
-def test_a_segment_whose_only_timestamp_is_0(tmp_path: Path) -> None:
+def test_a_segment_whose_only_timestamp_is_0_is_sound(tmp_path: Path) -> None:
     folder = tmp_path / "zero-0"
     write_segment(folder, 7, batch(7, timestamp=0))
     assert path(folder, 7, FileKind.TIME_INDEX).read_bytes() == bytes(12)
@@ -180,7 +183,7 @@ def test_entries_of_damaged_batches_are_left_alone(folder: Path) -> None:
     assert shown(findings_of(folder)) == [(log.name, 2 * SIZE, FindingKind.CRC_MISMATCH, Severity.PROBLEM)]
 
 
-def test_a_missing_offset_index_before_the_last_segment(folder: Path) -> None:
+def test_a_missing_offset_index_before_the_last_segment_is_found(folder: Path) -> None:
     write_segment(folder, 30, batch(30))
     path(folder, 0, FileKind.OFFSET_INDEX).unlink()
     path(folder, 30, FileKind.OFFSET_INDEX).unlink()  # a broker creates it when it is first needed

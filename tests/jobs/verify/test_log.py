@@ -39,7 +39,7 @@ def log_findings(folder: Path) -> list[tuple[int | None, FindingKind]]:
         ("attributes", 7, FindingKind.INVALID_RECORDS),  # no codec has this number
     ],
 )
-def test_fields_with_a_right_crc(folder: Path, field: str, value: int, problem: FindingKind) -> None:
+def test_wrong_fields_under_a_right_crc_are_found(folder: Path, field: str, value: int, problem: FindingKind) -> None:
     whole = [batch(0, 3), batch(3, 3), batch(6, 3)]
     write_segment(folder, 0, whole[0], crafted(whole[1], **{field: value}), whole[2])
     found = log_findings(folder)
@@ -47,7 +47,7 @@ def test_fields_with_a_right_crc(folder: Path, field: str, value: int, problem: 
     assert all(place is not None and len(whole[0]) <= place <= len(whole[0]) + len(whole[1]) for place, _ in found)
 
 
-def test_offsets_that_do_not_increase(folder: Path) -> None:
+def test_offsets_that_do_not_increase_are_found(folder: Path) -> None:
     write_segment(folder, 0, batch(0, 3), batch(2, 3), batch(9), batch(9))
     sizes = [len(batch(0, 3)), len(batch(2, 3)), len(batch(9))]
     expected = [(sizes[0], FindingKind.OFFSET_ORDER), (sum(sizes), FindingKind.OFFSET_ORDER)]
@@ -62,14 +62,14 @@ def test_an_offset_outside_the_segment_is_reported_at_its_batch(folder: Path) ->
     assert log_findings(folder) == [(0, FindingKind.OFFSET_ORDER), (2 * size, FindingKind.OFFSET_ORDER)]
 
 
-def test_an_offset_that_an_index_cannot_hold(folder: Path) -> None:
+def test_an_offset_that_an_index_cannot_hold_is_found(folder: Path) -> None:
     write_segment(folder, 0, batch(0))
     with (folder / f"{0:020}.log").open("ab") as log:
         log.write(batch(2**31))
     assert log_findings(folder) == [(len(batch(0)), FindingKind.OFFSET_ORDER)]
 
 
-def test_records_outside_their_batch(folder: Path) -> None:
+def test_records_outside_their_batch_are_found(folder: Path) -> None:
     records = [Record(offset, 0, None, b"v") for offset in (0, 1, 5)]
     header = read_header(build_batch(records))
     short = encode_batch(header, [Record(0, 0, None, b"v"), Record(9, 0, None, b"v")])
@@ -80,7 +80,7 @@ def test_records_outside_their_batch(folder: Path) -> None:
     assert log_findings(folder) == [(0, FindingKind.INVALID_RECORDS)]
 
 
-def test_after_a_damaged_batch_it_goes_on(folder: Path) -> None:
+def test_after_a_damaged_batch_the_check_continues(folder: Path) -> None:
     whole = [batch(number, 3) for number in range(0, 30, 3)]
     log = write_segment(folder, 0, *whole)
     size = len(whole[0])
@@ -102,20 +102,20 @@ def test_after_a_wrong_length_the_next_sound_batch_is_found(folder: Path, byte: 
     assert len(found) <= 3
 
 
-def test_garbage_between_batches(folder: Path) -> None:
+def test_garbage_between_batches_is_found(folder: Path) -> None:
     first, second = batch(0), batch(1)
     write_segment(folder, 0, first, second)
     (folder / f"{0:020}.log").write_bytes(first + b"rubbish" * 1000 + second)
     assert log_findings(folder) == [(len(first), FindingKind.NO_BATCH)]
 
 
-def test_messages_of_old_formats(folder: Path) -> None:
+def test_wrong_offsets_of_old_formats_are_found(folder: Path) -> None:
     records = [Record(offset, 5, b"k", b"v") for offset in range(4)]
     wrapped = encode_message_set(records, 0, codec=Codec.GZIP)
     plain = encode_message_set([Record(4, 5, None, b"v"), Record(5, 5, None, b"v")], 1)
     write_segment(folder, 0, wrapped, plain)
     assert log_findings(folder) == []
-    # A message's CRC does not cover its offset, but those inside a wrapper of magic 0 are covered.
+    # A message's CRC does not cover its own offset, but a wrapper's CRC covers the offsets of the messages inside.
     log = folder / f"{0:020}.log"
     flipped(log, 7, 8)
     assert (0, FindingKind.INVALID_RECORDS) in log_findings(folder)

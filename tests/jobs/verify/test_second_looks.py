@@ -47,7 +47,7 @@ class Meanwhile:
             self._step()
 
 
-def test_a_snapshot_that_is_being_written(folder: Path) -> None:
+def test_a_snapshot_that_is_being_written_is_not_a_finding(folder: Path) -> None:
     content = producer_snapshot.encode([])
     file = path(folder, 4, FileKind.PRODUCER_SNAPSHOT)
     file.write_bytes(content[:5])
@@ -64,7 +64,7 @@ def test_a_damaged_snapshot_is_reported_after_a_second_look(folder: Path) -> Non
     assert meanwhile.pauses == 1
 
 
-def test_a_batch_that_is_being_written_into_a_preallocated_log(folder: Path) -> None:
+def test_a_batch_that_is_being_written_into_a_preallocated_log_is_not_a_finding(folder: Path) -> None:
     log = path(folder, 0, FileKind.LOG)
     whole = log.read_bytes()
     log.write_bytes(whole[:-20] + bytes(20))
@@ -72,7 +72,7 @@ def test_a_batch_that_is_being_written_into_a_preallocated_log(folder: Path) -> 
     assert findings(plan([folder.parent], patience=meanwhile.patience)) == []
 
 
-def test_a_segment_that_compaction_replaces(folder: Path) -> None:
+def test_a_segment_that_compaction_replaces_is_not_a_finding(folder: Path) -> None:
     """The log is already the new one; the indexes and the next segment are still the old ones."""
     write_segment(folder, 4, batch(4), batch(5))
     merged = [batch(0), batch(5)]
@@ -87,7 +87,7 @@ def test_a_segment_that_compaction_replaces(folder: Path) -> None:
     assert findings(plans) == []
 
 
-def test_a_deletion_that_renames_file_by_file(folder: Path) -> None:
+def test_a_deletion_that_renames_file_by_file_is_only_a_note(folder: Path) -> None:
     write_segment(folder, 4, batch(4))
     log = path(folder, 0, FileKind.LOG)
     log.rename(log.with_name(f"{log.name}.deleted"))
@@ -98,14 +98,14 @@ def test_a_deletion_that_renames_file_by_file(folder: Path) -> None:
     assert [found.problem for found in findings(plans)] == [FindingKind.ON_ITS_WAY_OUT]
 
 
-def test_a_partition_that_is_deleted_meanwhile(folder: Path) -> None:
+def test_a_partition_that_is_deleted_meanwhile_is_not_a_finding(folder: Path) -> None:
     write_segment(folder.parent / "other-0", 0, batch(0))
     plans = plan([folder.parent])
     folder.rename(folder.with_name(f"orders-0.{'0' * 32}-delete"))
     assert findings(plans) == []
 
 
-def test_a_log_that_grows_after_it_was_listed(folder: Path) -> None:
+def test_a_log_that_grows_after_it_was_listed_is_not_a_finding(folder: Path) -> None:
     """A checkpoint and a snapshot with offsets that were written after the log was listed."""
     plans = plan([folder.parent])
     write_segment(folder, 4, batch(4), batch(5))
@@ -115,7 +115,9 @@ def test_a_log_that_grows_after_it_was_listed(folder: Path) -> None:
     assert findings(plans) == []
 
 
-def test_a_checkpoint_that_is_replaced_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_that_is_replaced_meanwhile_is_not_a_finding(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is read for one partition, then rewritten, as after a truncation of the other partition's log."""
     other = folder.parent / "other-0"
     write_segment(other, 0, batch(0), batch(1))
