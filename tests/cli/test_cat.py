@@ -247,8 +247,8 @@ def test_only_the_batch_with_a_wrong_length_is_lost(name: str, has_index: bool, 
     assert done.stderr.count(b"\n") == 1
 
 
-# Prefixes of the names of folders whose logs are damaged, so that batches are skipped. In the other folders only indexes
-# or snapshots are damaged, offsets jump or repeat, or a crash cut off the end.
+# Prefixes of the names of folders whose logs are damaged, so that batches are skipped. In the other folders only
+# indexes or snapshots are damaged, offsets jump or repeat, or a crash cut off the end.
 DAMAGED_LOGS = {
     "v431-corrupt": ("bad-", "count-", "flip-", "length-", "log-", "marker-"),
     "v431-torn": ("crash.compacted-0", "crash.prealloc-0"),
