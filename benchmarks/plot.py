@@ -81,7 +81,7 @@ def footnotes(results: list[Result]) -> Iterator[str]:
     machines = "; ".join(sorted({result.machine for result in results}))
     dates = " to ".join(sorted({min(result.date for result in results), max(result.date for result in results)}))
     scales = " and ".join(f"{scale:g}" for scale in sorted({result.scale for result in results}))
-    yield f"Measured {dates} on {machines}, with {scales} of the full data sets (1 = 1 GB)."
+    yield f"Measured {dates} on {machines}, with {scales} of the full data sets (1 = up to 1 GB)."
     yield "CPU seconds, those of the peer's broker included; recovery by wall time. The axis is logarithmic."
     if any(result.quoted for result in results):
         yield "* The peer did not run here: its figure is from 2 vCPU of 2.3 GHz, 2026-11-15."

@@ -1,4 +1,7 @@
-"""What `make bench` keeps: one row per job in the file that BENCH_RESULTS names, from which `benchmarks.plot` draws."""
+"""What is kept in the file that BENCH_RESULTS names: one row per job that is compared with a peer or a time limit.
+
+`make bench` names results.json, from which `benchmarks.plot` draws.
+"""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 #   venv.sh demo   the package (editable), its dependencies, PySpark: what `make demo` needs
 #   venv.sh dev    in addition, what tests, lint, docs and benchmarks need
 # PYTHON names the interpreter to use. Without it, the system's own comes first, if it can make environments and compile
-# extensions: distributions build it with profile-guided optimization, and it answers a small request in two thirds of
-# the time that pyenv's default build takes. Then the usual names on the PATH.
+# extensions: distributions build it with profile-guided optimization, and our broker answers a small request on it in two
+# thirds of the time that it takes on pyenv's default build. Then come the usual names on the PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset PYTHONPATH # if src were on it, pip would consider the package installed

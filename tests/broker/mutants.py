@@ -41,7 +41,7 @@ class Mutants:
             self.outcomes[self._outcome(self._mutant())] += 1
 
     def send_unchanged(self) -> None:
-        """Every version of every API once, as it is."""
+        """Send one request of every version of every API, unchanged."""
         for frame in self._seeds[: len(self._seeds) // _SEEDS_OF_EACH]:
             self.outcomes[self._outcome(frame)] += 1
 

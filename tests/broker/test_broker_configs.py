@@ -134,7 +134,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: str) -> None:
         octavo.LogDir(tmp_path / "logs")
 
 
-def test_the_id_of_the_broker(tmp_path: Path) -> None:
+def test_the_id_of_the_broker_is_kept_and_cannot_change(tmp_path: Path) -> None:
     for _ in range(2):
         with octavo.LogDir(tmp_path / "logs", configs={"node.id": 7}, create=True) as logs, Broker(logs) as broker:
             with RawClient(broker.address) as client:

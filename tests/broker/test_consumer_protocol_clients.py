@@ -102,7 +102,7 @@ def test_members_share_partitions(servers: Servers, logs: octavo.LogDir, join: C
     assert sum(offset.offset for offset in committed.values()) == 40
 
 
-def test_a_pattern(logs: octavo.LogDir, join: Callable[..., Consumer]) -> None:
+def test_a_member_subscribes_by_a_pattern(logs: octavo.LogDir, join: Callable[..., Consumer]) -> None:
     logs.create_topic("topic-1", 1)
     reading, consumer = Reading(), join("^topic-.*")
     reading.until(lambda: bool(consumer.assignment()), consumer)

@@ -21,7 +21,7 @@ FRANZ_GO_V5 = "001200050000000000036b676f00046b676f0876312e32322e3200ffffffff00"
 ANSWER_TO_V5 = "00000000002300000001001200000004"
 
 
-def test_byte_by_byte(client: RawClient) -> None:
+def test_a_request_may_arrive_byte_by_byte(client: RawClient) -> None:
     client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for byte in client.frame(METADATA, 13, encode(METADATA.request, 13, ASKED)):
         client.socket.sendall(bytes([byte]))

@@ -56,6 +56,7 @@ def test_a_member_may_be_silent_for_as_long_as_its_group_says() -> None:
 
 
 def test_the_range_that_the_broker_allows(tmp_path: Path) -> None:
+    """A value outside of it is refused; one that is outside because the range has changed is moved into it."""
     wide = {"group.consumer.min.heartbeat.interval.ms": 100, "group.consumer.min.session.timeout.ms": 1000}
     with octavo.LogDir(tmp_path / "logs", configs=wide, create=True) as logs:
         configs = GroupConfigs(logs)
