@@ -57,7 +57,7 @@ $(KERNELS): $(DEMO) $(KERNEL_SOURCES) scripts/kernels.sh
 	@rm -f .venv/.kernels-*
 	@touch $@
 
-demo: $(KERNELS) ## rebuild five published records and compare them, then run a pipeline: producers, Spark, cleaner, commands
+demo: $(KERNELS) ## rebuild five published batches and compare them, then run a pipeline: producers, Spark, cleaner, commands
 	@$(BIN)/python examples/seed_experiment.py
 	@$(BIN)/python examples/orders_pipeline.py
 
