@@ -33,6 +33,18 @@ def no_such_topic(topic: str, known: Iterable[str]) -> str:
     return f"{sentence}; {'the topics are' if len(there) > 1 else 'the only topic is'} {first_of(there)}"
 
 
+def no_such_partition(topic: str, partition: int, there: Iterable[int]) -> str:
+    """The sentence about an unknown partition, with those that exist: `0 to 3, 7`."""
+    ranges: list[list[int]] = []
+    for number in sorted(there):
+        if ranges and number == ranges[-1][-1] + 1:
+            ranges[-1] = [ranges[-1][0], number]
+        else:
+            ranges.append([number])
+    known = ", ".join(" to ".join(map(str, bounds)) for bounds in ranges) or "none that can be listed"
+    return f"there is no partition {partition} of topic {topic!r}; it has {known}"
+
+
 def _nearest(name: str, known: Iterable[str]) -> list[str]:
     from difflib import get_close_matches  # takes some ms to load
 

@@ -107,7 +107,7 @@ def test_partitions_can_be_chosen_again(store: Path) -> None:
     produce(store, line % 0 + line % 1, "--format", "json", "--repartition")
     assert len({record.partition for record in records(store)}) == 1
     refused = produce(store, line % 2, "--format", "json")
-    assert refused.exit == 1 and "there is no partition t-2, expected 0 to 1" in refused.stderr
+    assert refused.exit == 1 and "there is no partition 2 of topic 't'; it has 0 to 1" in refused.stderr
 
 
 def test_codecs_and_configs(store: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_transaction_is_all_or_nothing(store: Path) -> None:
         (b'{"timestamp":1.5}', ["--format", "json"], "line 1: timestamp is 1.5, expected a whole number"),
         (b'{"timestamp":1%s}' % (b"0" * 19), ["--format", "json"], "line 1: timestamp 10000000000000000000, expected"),
         (b'\n{"timestamp":-5}', ["--format", "json"], "line 2: timestamp -5, expected 0 or more"),
-        (b'{}\n{"partition":9}', ["--format", "json"], "line 2: there is no partition t-9, expected 0 to 1"),
+        (b'{}\n{"partition":9}', ["--format", "json"], "line 2: there is no partition 9 of topic 't'; it has 0 to 1"),
         (b"", ["--key-separator", ""], "octavo: --key-separator is '', expected at least one character"),
         (b"", ["--property", "headers.separator="], "headers.separator is '', expected at least one character"),
         (b"", ["--producer-property", "zz=1"], "zz is not a producer config (expected one of acks, batch.size,"),
@@ -214,7 +214,7 @@ def test_what_is_refused(store: Path, given: bytes, options: list[str], words: s
         ({"timestamp": pa.array([1], pa.timestamp("ns"))}, "column 'timestamp' is of type timestamp[ns], expected"),
         ({"timestamp": [5, -5]}, "row 1: timestamp -5, expected 0 or more"),
         ({"partition": ["x"]}, "column 'partition' is of type string, expected int32"),
-        ({"partition": [0, None, 9]}, "row 2: there is no partition t-9, expected 0 to 1"),
+        ({"partition": [0, None, 9]}, "row 2: there is no partition 9 of topic 't'; it has 0 to 1"),
         ({"headers": ["h"]}, "column 'headers' is of type string, expected list<item"),
         ({"headers": [[{"key": 1, "value": b""}]]}, "column 'headers.key' is of type int64, expected binary"),
         ({"headers": [[{"name": "h"}]]}, "column 'headers' is of type list<"),
@@ -248,7 +248,7 @@ def test_an_error_names_the_file_and_says_what_was_appended(store: Path, tmp_pat
     files[1].write_text('{"partition":1}\n{"partition":2}\n')
     run = octavo("produce", str(store), "--topic", "t", "--file", str(files[0]), "--file", str(files[1]))
     assert run.exit == 1 and run.stdout == "t-0: 2 records, offsets 0 to 1\nt-1: 1 record, offset 0\n"
-    assert run.stderr == f"octavo: {files[1]}: line 2: there is no partition t-2, expected 0 to 1\n"
+    assert run.stderr == f"octavo: {files[1]}: line 2: there is no partition 2 of topic 't'; it has 0 to 1\n"
 
 
 def test_what_the_log_refuses_names_line_and_partition(store: Path) -> None:

@@ -37,8 +37,8 @@ def test_what_the_topic_refuses_fails_and_the_rest_goes_on(store: Store) -> None
         ({"timestamp": -1}, InvalidTimestampError, "timestamp -1, expected 0 or more"),
         ({"timestamp": 1 << 63}, InvalidTimestampError, "timestamp 9223372036854775808, expected at most"),
         ({"timestamp": "now"}, TypeError, "timestamp 'now' is not a number, expected milliseconds since 1970"),
-        ({"partition": 2}, UnknownTopicOrPartitionError, "there is no partition t-2, expected 0 to 0"),
-        ({"partition": -1}, UnknownTopicOrPartitionError, "there is no partition t--1"),
+        ({"partition": 2}, UnknownTopicOrPartitionError, "there is no partition 2 of topic 't'; it has 0"),
+        ({"partition": -1}, UnknownTopicOrPartitionError, "there is no partition -1 of topic 't'"),
         ({"topic": "u"}, UnknownTopicOrPartitionError, "there is no topic 'u'; create it with create_topic"),
     ],
 )

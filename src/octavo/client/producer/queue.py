@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from octavo.client.producer.batch import ProducerBatch
 from octavo.client.producer.partitioner import StickyPartition
-from octavo.errors import TopicExistsError, UnknownTopicOrPartitionError, did_you_mean
+from octavo.errors import TopicExistsError, UnknownTopicOrPartitionError, did_you_mean, no_such_partition
 from octavo.format import sequence
 from octavo.format.names import TopicPartition
 from octavo.kernels.layout import BATCH_OVERHEAD
@@ -156,8 +156,7 @@ class TopicQueues:
         if partition >= len(self.queues):
             self.refresh()
         if not 0 <= partition < len(self.queues):
-            expected = f"expected 0 to {len(self.queues) - 1}"
-            raise UnknownTopicOrPartitionError(f"there is no partition {self.topic}-{partition}, {expected}")
+            raise UnknownTopicOrPartitionError(no_such_partition(self.topic, partition, range(len(self.queues))))
         return self.queues[partition]
 
     def spread(self, sizes: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -12,7 +12,7 @@ from octavo.client.producer.accumulator import Accumulator
 from octavo.client.producer.partitioner import route_rows
 from octavo.client.producer.parts import ProducerParts
 from octavo.client.producer.queue import PartitionQueue, TopicQueues
-from octavo.errors import AppendRejected, KafkaError, UnknownTopicOrPartitionError
+from octavo.errors import AppendRejected, KafkaError, UnknownTopicOrPartitionError, no_such_partition
 from octavo.format.batches.batch import Origin
 from octavo.format.batches.batch_run import BatchEncoder, BatchSettings, RowRange, cut_batches
 from octavo.format.compression import Codec
@@ -124,5 +124,5 @@ class TableSender:
 def _check_partitions(named: NDArray[np.int32], queues: TopicQueues, first_row: int) -> None:
     wrong = np.flatnonzero((named < -1) | (named >= queues.count))
     if len(wrong):
-        found = f"row {first_row + wrong[0]}: there is no partition {queues.topic}-{named[wrong[0]]}"
-        raise UnknownTopicOrPartitionError(f"{found}, expected 0 to {queues.count - 1}")
+        problem = no_such_partition(queues.topic, int(named[wrong[0]]), range(queues.count))
+        raise UnknownTopicOrPartitionError(f"row {first_row + wrong[0]}: {problem}")

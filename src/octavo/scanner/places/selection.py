@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from octavo.errors import ScanError, no_such_topic
+from octavo.errors import ScanError, no_such_partition, no_such_topic
 from octavo.format.names import UNNAMED_TOPICS, TopicPartition
 from octavo.scanner.findings import Note
 
@@ -84,19 +84,3 @@ class TopicSelection:
             missing = sorted((self.partitions or frozenset()) - there)
             if missing:
                 raise ScanError(f"{place}: {no_such_partition(topic, missing[0], there)}")
-
-
-def no_such_partition(topic: str, partition: int, there: Collection[int]) -> str:
-    """The sentence about an unknown partition, with those that exist."""
-    return f"there is no partition {partition} of topic {topic!r}; it has {_ranges(sorted(there))}"
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Numbers as text, neighbours as a range: `0 to 3, 7`."""
-    ranges: list[list[int]] = []
-    for number in numbers:
-        if ranges and number == ranges[-1][-1] + 1:
-            ranges[-1] = [ranges[-1][0], number]
-        else:
-            ranges.append([number])
-    return ", ".join(" to ".join(map(str, bounds)) for bounds in ranges) or "none that can be listed"

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from octavo.client.producer.arrow import columns_of, named_partitions
 from octavo.client.producer.partitioner import RoutedRows, StickyPartition, route_rows
-from octavo.errors import EncodingError, UnknownTopicOrPartitionError
+from octavo.errors import EncodingError, UnknownTopicOrPartitionError, no_such_partition
 from octavo.kernels.columns import RecordColumns
 from octavo.storage.staging.destinations import Destination, Destinations
 
@@ -74,8 +74,8 @@ def _named_partitions(rows: pa.RecordBatch, destination: Destination) -> NDArray
         is_given = rows.column("partition").is_valid().to_numpy(zero_copy_only=False)
         wrong = named[is_given & ((named < 0) | (named >= destination.partitions))]
         if len(wrong):
-            found = f"partition {wrong[0]} of topic {destination.topic}"
-            raise UnknownTopicOrPartitionError(f"{found}, expected 0 to {destination.partitions - 1}")
+            there = range(destination.partitions)
+            raise UnknownTopicOrPartitionError(no_such_partition(destination.topic, int(wrong[0]), there))
     return named
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from octavo.config import Given, LogConfig
-from octavo.errors import CorruptionError, UnknownTopicOrPartitionError
+from octavo.errors import CorruptionError, UnknownTopicOrPartitionError, no_such_partition
 from octavo.format.names import FolderState, PartitionFolder, TopicPartition, check_writable
 from octavo.format.small_files.commit_store import PendingTopic
 from octavo.storage.directory.topic_admin import check_topic_name
@@ -33,8 +33,7 @@ class Destination:
     def place(self, partition: int) -> StagingPlace:
         """Where a partition's batches are staged."""
         if not 0 <= partition < self.partitions:
-            found = f"partition {partition} of topic {self.topic}"
-            raise UnknownTopicOrPartitionError(f"{found}, expected 0 to {self.partitions - 1}")
+            raise UnknownTopicOrPartitionError(no_such_partition(self.topic, partition, range(self.partitions)))
         folder, name = self.folders[partition], TopicPartition(self.topic, partition)
         return StagingPlace(name, folder, self.config.segment_bytes, None if self.exists else self.partitions)
 
