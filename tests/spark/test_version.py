@@ -18,9 +18,9 @@ from octavo.spark.data_source import OctavoDataSource
 def test_an_old_pyspark_is_refused(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setattr(pyspark, "__version__", version)
     for name in ("register", "scan", "scan_stream", "skipped"):
-        with pytest.raises(OctavoError, match=f"^octavo needs PySpark 4.2 or later, found {version}$"):
+        with pytest.raises(OctavoError, match=f"^octavo's source and sink need PySpark 4.2 or later, found {version}$"):
             getattr(octavo.spark, name)
-    with pytest.raises(OctavoError, match=f"^octavo needs PySpark 4.2 or later, found {version}$"):
+    with pytest.raises(OctavoError, match=f"^octavo's source and sink need PySpark 4.2 or later, found {version}$"):
         OctavoDataSource({})
     assert callable(octavo.spark.verify)
 

@@ -49,7 +49,7 @@ class Broker(AsyncClosing):
     otherwise: `listen` is one address or several, each `[PROTOCOL://]host:port`, where PROTOCOL is PLAINTEXT, SSL,
     SASL_PLAINTEXT, SASL_SSL, or a name in `listener.security.protocol.map`. Configs have Kafka's names; those of an
     open LogDir were given to it. The config `listeners` is used if `listen` is not given. An address that other
-    machines can use without logging in, such as that of `metrics`, needs `allow_remote`.
+    machines can use without logging in needs `allow_remote`; `metrics` has no login.
 
     With `read_only` every request that would change something is refused, and paths are neither locked nor changed:
     clients see the directories as recovery would leave them now. They may be the disk of a dead broker, a backup, or

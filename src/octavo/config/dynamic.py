@@ -44,7 +44,7 @@ def needs_listener(name: str) -> bool:
 
 
 def of_listener(name: str) -> bool:
-    """Whether a config decides how clients connect: Kafka reopens its listeners, Octavo uses it at its next start."""
+    """Whether a config decides how clients connect: Kafka reopens its listeners, Octavo refuses to change it."""
     return name in _OF_LISTENERS or name.startswith(OF_LISTENER)
 
 

@@ -65,7 +65,8 @@ def integer_column(name: str, values: Integers, lowest: int, highest: int) -> ND
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise EncodingError(f"{name}: expected a sequence of 64-bit integers, found an array of {array.dtype}")
+        found = f"{array.ndim}-dimensional array of {array.dtype}"
+        raise EncodingError(f"{name}: expected a sequence of 64-bit integers, found a {found}")
     for extreme in (int(array.min()), int(array.max())):
         if not lowest <= extreme <= highest:
             raise EncodingError(f"{name} {extreme} is not in the range {lowest} to {highest}")

@@ -16,4 +16,4 @@ def check_version() -> None:
     numbers = re.match(r"(\d+)\.(\d+)", __version__)
     if numbers is not None and (int(numbers[1]), int(numbers[2])) < LEAST:
         least = ".".join(map(str, LEAST))
-        raise OctavoError(f"octavo needs PySpark {least} or later, found {__version__}")
+        raise OctavoError(f"octavo's source and sink need PySpark {least} or later, found {__version__}")

@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Background:
-    """The periodic tasks, under Kafka's names. A failing log or directory does not stop the others."""
+    """The periodic tasks, most of them under Kafka's names. A failing log or directory does not stop the others."""
 
     def __init__(
         self, open_logs: OpenLogs, environment: Environment, broker_config: BrokerConfig, commits: CommitLedger

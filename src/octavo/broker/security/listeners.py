@@ -13,7 +13,7 @@ from octavo.config.broker import BrokerTable
 from octavo.config.kinds import Given, as_text
 from octavo.config.resolved import BrokerConfig
 from octavo.config.table import BROKER_CONFIGS, OF_LISTENER
-from octavo.errors import ConfigError
+from octavo.errors import ConfigError, did_you_mean
 
 _ADDRESS = re.compile(r"(?:(?P<name>[A-Za-z0-9_-]+)://)?(?P<host>\[[^\]]*\]|[^:\[\]/]*):(?P<port>\d{1,5})")
 _JAAS = re.compile(r"(?P<name>[a-z0-9-]+)\.sasl\.jaas\.config")
@@ -40,7 +40,7 @@ class Endpoint(NamedTuple):
 
 
 class Protocol(Enum):
-    """What a connection goes through before its first request: TLS, SASL, both or neither."""
+    """How a listener's connections are secured: with TLS, with SASL, with both or with neither."""
 
     PLAINTEXT = False, False
     SSL = True, False
@@ -102,7 +102,8 @@ def listeners_of(
 
 
 def parse_listener(text: str) -> tuple[str, Endpoint]:
-    """Parse `[NAME://]host:port` or `[NAME://][ipv6]:port`; port 0 means any free port, no host every IPv4 address."""
+    """Parse `[NAME://]host:port` or `[NAME://][ipv6]:port`; port 0 means any free port, an empty host every IPv4
+    address."""
     found = _ADDRESS.fullmatch(text.strip())
     if found is None or int(found["port"]) > 65535:
         raise ValueError(f"address {text!r} is not [PROTOCOL://]host:port with a port of at most 65535")
@@ -125,7 +126,9 @@ def _own_configs(listener: str, properties: Mapping[str, Given]) -> dict[str, Gi
     own = {name.removeprefix(prefix): value for name, value in properties.items() if name.startswith(prefix)}
     for name in own:
         if name not in _OF_ONE and _JAAS.fullmatch(name) is None:
-            raise ConfigError(f"{prefix}{name} is not supported: only ssl.* and sasl.* configs can be set per listener")
+            problem = f"{prefix}{name} is not supported{did_you_mean(name, _OF_ONE)}"
+            allowed = "only the ssl.* and sasl.* configs that `octavo config` lists"
+            raise ConfigError(f"{problem}: {allowed} can be set per listener")
     return {name: value for name, value in own.items() if name in _OF_ONE}
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 # The largest size to which one stream may decompress. Kafka has no such limit. An honest batch of the usual 1 MiB
-# (message.max.bytes) stays far below it, and a hostile one (262 KB of zstd can be 1 GiB of zeros) takes no more memory
+# (message.max.bytes) stays far below it, and a hostile one (33 KB of zstd can be 1 GiB of zeros) takes no more memory
 # than this.
 DEFAULT_LIMIT = 256 << 20
 LIMIT_VARIABLE = "OCTAVO_MAX_UNPACKED_BYTES"

@@ -1,4 +1,5 @@
-"""Reads the text in Kafka's small files like Java: lines with any platform's line break, fields, whole numbers."""
+"""Reads the text in Kafka's small files like Java (lines with any platform's line break, fields, whole numbers), and
+writes doubles like Java."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def encode_message_set(
     level: int | None = None,
     stamp_inner: bool = False,
 ) -> bytes:
-    """The records as brokers of that magic stored them: one message each, or one compressed wrapper around them all.
+    """The records as brokers stored them with this magic: one message each, or one compressed wrapper around them all.
 
     With LogAppendTime each outer message carries `log_append_time`. Inner messages keep their own timestamps unless
     `stamp_inner` is set: then they carry the time and type too, as when a broker compresses the set itself.

@@ -31,7 +31,8 @@ _STABLE_MEMBER = 0  # the state of a member that has its whole assignment
 
 @dataclass(frozen=True, slots=True)
 class CommittedOffset:
-    """What a group has committed for a partition. The log's end is None if the partition is not on these disks."""
+    """What a group has committed for a partition. The log's end is None if the partition is not on these disks or
+    cannot be read."""
 
     topic_partition: TopicPartition
     offset: int

@@ -125,7 +125,7 @@ class _FolderCheck:
         elif snapshot is not None and not snapshot.partial:
             check_kraft_snapshot(path, self.findings)
         elif file is None and name.endswith(_SUFFIXES):
-            detail = "expected 20 digits, the base offset, before the suffix: Kafka does not load the folder"
+            detail = "expected 20 digits, the base offset, before the suffix: Kafka may refuse to load the folder"
             self.findings.add(path, None, FindingKind.NAME, detail)
 
     def _check_alone(self) -> None:

@@ -16,7 +16,8 @@ cdef struct Survey:
 
 
 cdef bint is_produced(const uint8_t *p, int64_t size, Batch *batch, bint check_crc) noexcept nogil:
-    """Whether a producer would send these bytes: one uncompressed v2 batch with a sound header, which `batch` gets."""
+    """Whether these bytes are one uncompressed v2 batch with a sound header, as a producer sends it; `batch` gets its
+    row."""
     if size < BATCH_OVERHEAD or size > MAX_FILE_BYTES or p[MAGIC_POSITION] != 2:
         return False
     if <int64_t><int32_t>load_be32(p + SIZE_POSITION) + LOG_OVERHEAD != size:
@@ -61,8 +62,9 @@ def survey_produced(data, table, bint check_crc):
     """The oldest and the latest timestamp of the records in a producer's batch, how many have no key, and whether the
     batch has a producer id; its row goes into `table`.
 
-    None, with an undefined row, unless `data` is exactly one sound batch that is not compressed, with the base offset 0
-    and the right count and latest timestamp in its header: anything else needs a closer look.
+    None, with an undefined row, unless `data` is exactly one sound v2 batch of data with CreateTime that is not
+    compressed, with the base offset 0, the right count and latest timestamp in its header, and a sequence if it has a
+    producer id: anything else needs a closer look.
     """
     cdef Py_buffer bytes_view, table_view
     cdef Batch *batch

@@ -45,7 +45,7 @@ def encode_batches(
     """Write uncompressed v2 batches one after another to out[at:].
 
     Each row of `table` has the header of its batch and takes the next `count` rows of the columns, from `row` on;
-    `position`, `size`, `crc` and `magic` are filled in. Returns (code, batches written, end position).
+    `position`, `size`, `crc`, `magic` and `flaws` are filled in. Returns (code, batches written, end position).
     """
     view = memoryview(out).cast("B")
     if not 0 <= at <= len(view):

@@ -1,4 +1,4 @@
-"""The columns that the sink writes, as in Spark's Kafka sink, with its error messages."""
+"""The columns that the sink writes: those of Spark's Kafka sink, and `timestamp`. Error messages have Spark's words."""
 
 from __future__ import annotations
 

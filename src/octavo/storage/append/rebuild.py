@@ -66,7 +66,7 @@ def _build(columns: RecordColumns, batch: BatchRow, codec: Codec, assignment: As
             return _build_nothing(origin, assignment)
         return build_columns(columns, assignment.traits(codec, origin))
     except EncodingError as error:
-        raise UnforeseenBatchError(f"a batch that cannot be rebuilt: {error}") from error
+        raise UnforeseenBatchError(f"{batch} cannot be rebuilt: {error}") from error
 
 
 def _build_nothing(origin: Origin, assignment: Assignment) -> bytes:

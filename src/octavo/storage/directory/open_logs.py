@@ -35,7 +35,7 @@ class Loss(NamedTuple):
 class OpenLogs:
     """Logs by partition. Topics are created, changed and deleted under `lock`; looking up a log needs no lock.
 
-    The partitions of a topic appear and disappear all at once: `logs` is replaced, never modified.
+    The partitions of a topic appear and disappear all at once: after the opening, `logs` is replaced, never modified.
 
     When a directory goes offline, its logs stay listed; using one raises KafkaStorageError with the reason.
     """
@@ -72,7 +72,7 @@ class OpenLogs:
         return by_topic(sorted(self.logs))
 
     def partitions(self, topic: str) -> list[TopicPartition]:
-        """All partitions of a topic, in order; raises if the topic does not exist or is only partly open."""
+        """All partitions of a topic, in order; raises if the topic does not exist or one of them is not open."""
         known = sorted(topic_partition for topic_partition in self.known_partitions if topic_partition.topic == topic)
         if not known:
             raise UnknownTopicOrPartitionError(f"there is no topic {topic!r}{did_you_mean(topic, self.known_topics)}")
@@ -138,8 +138,8 @@ class OpenLogs:
             self._preferred[topic_partition] = root
 
     def place(self, topic_partition: TopicPartition) -> LogRoot:
-        """The directory for a new partition: the preferred one, or the one with the fewest partitions among those that
-        are online and not cordoned; if all are cordoned, the first one that is online."""
+        """The directory for a new partition: the preferred one if it is online, or else the one with the fewest
+        partitions among those that are online and not cordoned; if all are cordoned, the first one that is online."""
         usable = self.live_roots
         preferred = self._preferred.pop(topic_partition, None)
         if preferred in usable:
@@ -165,9 +165,11 @@ class OpenLogs:
     def close(self, scheduler: Scheduler, *, discard: bool) -> list[KafkaStorageError]:
         """Stop cleanly: each directory then holds what a broker leaves behind.
 
-        1. End background work. 2. Flush and close every log. 3. Write the checkpoints, then `.kafka_cleanshutdown`. 4.
-        Unlock. A crash before the end of 3 makes the next start recover. An interrupt before 4 leaves the directories
-        locked; call this again to close the rest. With `discard`, 2 flushes nothing and 3 is left out.
+        1. End background work. For one directory after the other: 2. Flush and close its logs. 3. Write its
+        checkpoints, then, if all its logs were closed, `.kafka_cleanshutdown`. 4. Unlock all directories. After a crash
+        before the end of 3, the next start recovers the directories that have not got that far. An interrupt before 4
+        leaves the directories locked; call this again to close the rest. With `discard`, 2 flushes nothing and 3 is
+        left out.
 
         Returns the errors of logs and directories that could not be closed cleanly; all the others are closed.
         """

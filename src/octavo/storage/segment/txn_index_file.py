@@ -1,5 +1,5 @@
-"""A segment's `.txnindex`: the aborted transactions whose marker is in the segment; there is no file if there are
-none."""
+"""A segment's `.txnindex`: the aborted transactions whose marker is in the segment; the first of them creates the
+file."""
 
 from __future__ import annotations
 

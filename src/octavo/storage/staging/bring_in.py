@@ -83,7 +83,10 @@ def sets(chunk: Chunk, first: int, limit: int) -> Iterator[memoryview]:
 
 
 def _count_there(log: PartitionLog, chunk: Chunk, offset: int) -> int:
-    """How many of a chunk's batches the log already has from the offset on; everything but the headers is compared."""
+    """How many of a chunk's batches the log already has from the offset on.
+
+    Their records are compared, and of their headers only the base offset and the count.
+    """
     found = 0
     for row in chunk.table:
         position, size, count = int(row["position"]), int(row["size"]), int(row["count"])

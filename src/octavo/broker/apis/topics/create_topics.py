@@ -1,7 +1,7 @@
 """CreateTopics: creates topics with their configs.
 
-Unlike Kafka: the limit of 10,000 new partitions is one per topic, not per request, since topics are created one after
-the other.
+Unlike Kafka: the limit of 10,000 new partitions applies to each topic, not to the whole request, since topics are
+created one after the other.
 """
 
 from __future__ import annotations

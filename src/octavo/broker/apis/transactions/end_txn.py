@@ -1,6 +1,7 @@
 """EndTxn: decides how a transaction ends. The markers are written after the answer.
 
-Unlike Kafka: the next request of the producer waits for the markers, so that it never gets CONCURRENT_TRANSACTIONS.
+Unlike Kafka: the next request of the producer waits for the markers, so that it gets CONCURRENT_TRANSACTIONS only if
+one cannot be written.
 """
 
 from __future__ import annotations

@@ -48,7 +48,8 @@ class ClassicMember:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it waits for an answer, and therefore cannot send heartbeats."""
+        """Whether it waits for an answer, and therefore cannot send heartbeats. False until its first JoinGroup is
+        answered: that wait has a timeout of its own."""
         return not self.is_new and (self.join is not None or self.sync is not None)
 
 

@@ -101,7 +101,7 @@ def _current(group: ConsumerGroup, key: Row, value: Row | None) -> ConsumerGroup
 
 
 def _epochs(rows: list[Row], member_epoch: int) -> Epochs:
-    """Partitions with their assignment epochs. Kafka 4.0 did not write these; then the member's epoch is used."""
+    """Partitions with their assignment epochs. Older brokers did not write these; then the member's epoch is used."""
     epochs: dict[TopicIdPartition, int] = {}
     for row in rows:
         numbers, known = row["partitions"], row["assignmentEpochs"]
