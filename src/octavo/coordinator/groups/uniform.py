@@ -25,7 +25,9 @@ def uniform_assignor(
         group = UnevenGroup({member: subscriptions[member] for member in members}, partitions, known)
         assigned = group.assign(current)
     else:
-        assigned = _assign_evenly(members, partitions, current, lambda topic: id_hash(known[topic]))
+        wanted = frozenset[str]().union(*subscriptions.values())
+        numbers = {topic: partitions[topic] for topic in partitions if topic in wanted}
+        assigned = _assign_evenly(members, numbers, current, lambda topic: id_hash(known[topic]))
     return {member: sorted(assigned[member]) for member in subscriptions}
 
 
