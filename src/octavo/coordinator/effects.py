@@ -55,3 +55,20 @@ class CancelTimer(NamedTuple):
 
 
 Effect = Write | Reply | SetTimer | CancelTimer
+
+
+class Effects:
+    """Collects what comes out of a machine while one event is handled."""
+
+    def __init__(self, now: Moment) -> None:
+        self.now = now
+        self.effects: list[Effect] = []
+
+    def reply(self, token: Hashable, answer: Row) -> None:
+        self.effects.append(Reply(token, answer))
+
+    def set_timer(self, timer: Hashable, delay_ms: int) -> None:
+        self.effects.append(SetTimer(timer, self.now.monotonic_ms + delay_ms))
+
+    def cancel_timer(self, timer: Hashable) -> None:
+        self.effects.append(CancelTimer(timer))

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
-from octavo.coordinator.effects import CancelTimer, Effect, Moment, Reply, SetTimer
+from octavo.coordinator.effects import Effects, Moment
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicMember, ClassicOutcome, ClassicState
 from octavo.coordinator.groups.classic.records import group_write
 from octavo.format.messages.schema import Row
@@ -20,13 +20,12 @@ def member_timer(member_id: str) -> Hashable:
     return "member", member_id
 
 
-class ClassicTransition:
+class ClassicTransition(Effects):
     """Collects what one event changes."""
 
     def __init__(self, group: ClassicGroup, now: Moment) -> None:
+        super().__init__(now)
         self.group = group
-        self.now = now
-        self.effects: list[Effect] = []
 
     @property
     def outcome(self) -> ClassicOutcome:
@@ -38,18 +37,9 @@ class ClassicTransition:
     def enter(self, state: ClassicState, **fields: Any) -> None:
         self.change(state=state, state_since_ms=self.now.time_ms, is_initial=False, **fields)
 
-    def reply(self, token: Hashable, answer: Row) -> None:
-        self.effects.append(Reply(token, answer))
-
     def write(self) -> None:
         """Write the group as it is now."""
         self.effects.append(group_write(self.group))
-
-    def set_timer(self, timer: Hashable, delay_ms: int) -> None:
-        self.effects.append(SetTimer(timer, self.now.monotonic_ms + delay_ms))
-
-    def cancel_timer(self, timer: Hashable) -> None:
-        self.effects.append(CancelTimer(timer))
 
     def renew_session(self, member: ClassicMember) -> None:
         self.set_timer(member_timer(member.member_id), member.session_timeout_ms)

@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from octavo.config import BrokerConfig
-from octavo.coordinator.effects import CancelTimer, Effect, Moment, Reply, SetTimer, Write
+from octavo.coordinator.effects import Effects, Moment, Write
 from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutcome, Member
 from octavo.coordinator.groups.consumer.replay import applied
 from octavo.coordinator.groups.consumer.topics import GroupTopics
-from octavo.format.messages.schema import Row
 
 UNKNOWN_HASH = 0
 
@@ -49,14 +48,14 @@ def member_timers(member_id: str) -> tuple[Hashable, ...]:
     return session_timer(member_id), rebalance_timer(member_id), join_timer(member_id), sync_timer(member_id)
 
 
-class Transition:
+class Transition(Effects):
     """Collects what one event changes. A record that is written changes the group just as it does when it is read."""
 
     def __init__(self, group: ConsumerGroup, view: View) -> None:
+        super().__init__(view.now)
         self.before = group
         self.group = group
         self.view = view
-        self._effects: list[Effect] = []
 
     @property
     def outcome(self) -> ConsumerOutcome:
@@ -72,7 +71,7 @@ class Transition:
             for member in group.members.values()
             if member.is_local
         }
-        effects = self._effects
+        effects = self.effects
         group: ConsumerGroup | None = self.group
         if local:
             is_written = self.before.is_written or any(not member.is_local for member in self.group.members.values())
@@ -96,7 +95,7 @@ class Transition:
 
     def write(self, *writes: Write) -> None:
         for write in writes:
-            self._effects.append(write)
+            self.effects.append(write)
             self.group = applied(self.group, write.kind.id, write.key, write.value)
 
     def put(self, member: Member) -> None:
@@ -109,15 +108,6 @@ class Transition:
         """Begin a new epoch, because members or their topics have changed."""
         changed = replace(self.group, epoch=self.group.epoch + 1, metadata_hash=metadata_hash)
         self.write(records.group_write(changed))
-
-    def reply(self, token: Hashable, answer: Row) -> None:
-        self._effects.append(Reply(token, answer))
-
-    def set_timer(self, timer: Hashable, delay_ms: int) -> None:
-        self._effects.append(SetTimer(timer, self.view.now.monotonic_ms + delay_ms))
-
-    def cancel_timer(self, timer: Hashable) -> None:
-        self._effects.append(CancelTimer(timer))
 
     def begin_rejoin(self, member: Member) -> None:
         """Give a member of the classic protocol time to join again, unless that time is already running."""
