@@ -65,7 +65,7 @@ def killed_source(folder: str) -> type:
     from octavo.storage.staging.commit import CommitRequest
 
     class KilledWriter(OctavoStreamWriter):
-        def commit(self, messages: Any, batchId: int) -> None:
+        def commit(self, messages: Any, batchId: int | None = None) -> None:
             def die(step: str) -> None:
                 mark = Path(folder) / f"die-{batchId}-{step}"
                 if mark.exists():

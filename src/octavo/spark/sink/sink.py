@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -40,58 +40,48 @@ def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: boo
     return OctavoStreamWriter(options, schema)
 
 
-class OctavoBatchWriter(DataSourceArrowWriter):
+class _Staging:
+    """What the writers of batch and streaming queries have in common."""
+
+    def __init__(self, options: Mapping[str, str], schema: StructType, name: Callable[[SinkOptions], str]) -> None:
+        from octavo.spark.sink.parsing import parse_options
+        from octavo.spark.sink.schema import check_columns
+
+        self.sink = parse_options(options)
+        self.columns = check_columns(schema, self.sink.topic)
+        self.writer = name(self.sink)
+
+    @short_errors
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        return stage_rows(iterator, self.columns, self.sink, self.writer)
+
+    @short_errors
+    def commit(self, messages: Messages, batchId: int | None = None) -> None:
+        from octavo.storage.staging.commit import CommitRequest
+
+        batch_id = self.sink.version if batchId is None else batchId
+        commit(self.sink, CommitRequest(self.writer, batch_id, staged_parts(messages)))
+
+    def abort(self, messages: Messages, batchId: int | None = None) -> None:
+        self.sink.publisher.discard(self.writer)
+
+
+class OctavoBatchWriter(_Staging, DataSourceArrowWriter):
     """Appends the rows of a batch query; with txnAppId and txnVersion, each version only once."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         from octavo.spark.sink.query_name import batch_name
 
-        self.sink, self.columns = _checked(options, schema)
-        self.writer = batch_name(self.sink)
-
-    @short_errors
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return stage_rows(iterator, self.columns, self.sink, self.writer)
-
-    @short_errors
-    def commit(self, messages: Messages) -> None:
-        from octavo.storage.staging.commit import CommitRequest
-
-        commit(self.sink, CommitRequest(self.writer, self.sink.version, staged_parts(messages)))
-
-    def abort(self, messages: Messages) -> None:
-        self.sink.publisher.discard(self.writer)
+        super().__init__(options, schema, batch_name)
 
 
-class OctavoStreamWriter(DataSourceStreamArrowWriter):
+class OctavoStreamWriter(_Staging, DataSourceStreamArrowWriter):
     """Appends each micro-batch once. Spark creates one writer to plan a micro-batch and another to commit it."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         from octavo.spark.sink.query_name import stream_name
 
-        self.sink, self.columns = _checked(options, schema)
-        self.writer = stream_name(self.sink)
-
-    @short_errors
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return stage_rows(iterator, self.columns, self.sink, self.writer)
-
-    @short_errors
-    def commit(self, messages: Messages, batchId: int) -> None:
-        from octavo.storage.staging.commit import CommitRequest
-
-        commit(self.sink, CommitRequest(self.writer, batchId, staged_parts(messages)))
-
-    def abort(self, messages: Messages, batchId: int) -> None:
-        self.sink.publisher.discard(self.writer)
-
-
-def _checked(options: Mapping[str, str], schema: StructType) -> tuple[SinkOptions, tuple[str, ...]]:
-    from octavo.spark.sink.parsing import parse_options
-    from octavo.spark.sink.schema import check_columns
-
-    sink = parse_options(options)
-    return sink, check_columns(schema, sink.topic)
+        super().__init__(options, schema, stream_name)
 
 
 def staged_parts(messages: Messages) -> list[StagedPart]:
