@@ -107,7 +107,7 @@ def between(source: PartitionSnapshot, start: FilePosition, end: FilePosition | 
             segment = source.segments[slot]
             with follow(source.files.path(segment)) as log:
                 position = start.position if slot == first else 0
-                stop = end.position if end and slot == last else source.end_position(slot, log)
+                stop = end.position if end and slot == last else source.batches_end(slot, log)
                 lost.add(look_at(log, position, max(position, stop), segment.base_offset))
     except OSError:
         return LostPart()

@@ -179,7 +179,7 @@ class _Search:
         self, log: ReadableFile, start: int, timestamp: int, exactly: bool, passed: PassedDamage
     ) -> Iterator[tuple[int, int, int]]:
         """Batch position, offset and timestamp of the first matching record in each batch that has one."""
-        end = self._snapshot.end_position(self._slot, log)
+        end = self._snapshot.batches_end(self._slot, log)
         for chunk in walk_past(log, start, end, self._segment.base_offset, passed.see_gap):
             table = chunk.table
             times = table["max_timestamp"]

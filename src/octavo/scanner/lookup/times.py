@@ -47,7 +47,7 @@ def _in_segment(snapshot: PartitionSnapshot, slot: int, timestamp: int, notes: l
     decoder = Decoder(Column.OFFSET | Column.TIMESTAMP)
     passed = PassedDamage(snapshot.files.path(segment), start)
     with follow(snapshot.files.path(segment)) as log:
-        position, stop = hint_for(snapshot.files, segment, log, start), snapshot.end_position(slot, log)
+        position, stop = hint_for(snapshot.files, segment, log, start), snapshot.batches_end(slot, log)
         for chunk in walk_past(log, position, stop, segment.base_offset, passed.see_gap):
             rows, offset = _in_chunk(chunk, decoder, snapshot.log_start_offset, end, timestamp)
             passed.see(chunk, rows)

@@ -63,17 +63,12 @@ class PartitionSnapshot:
             return min(self.segments[slot + 1].base_offset, self.log_end_offset)
         return self.log_end_offset
 
-    def end_position(self, slot: int, log: ReadableFile) -> int:
-        """The position in the open file at which the batches of the segment in this slot end."""
+    def batches_end(self, slot: int, log: ReadableFile | None = None) -> int:
+        """Where the batches of the segment in this slot end, in the open file or as it was listed; zeros may follow
+        those of the last segment."""
         if self.tail is not None and slot + 1 == len(self.segments):
             return self.tail.position
-        return log.size()
-
-    def batches_end(self, slot: int) -> int:
-        """Where the batches of the segment in this slot end; zeros may follow those of the last segment."""
-        if self.tail is not None and slot + 1 == len(self.segments):
-            return self.tail.position
-        return self.segments[slot].log.size
+        return self.segments[slot].log.size if log is None else log.size()
 
     def slot_of(self, offset: int) -> int:
         """The slot of the segment that holds an offset; the first one if the offset lies before it."""

@@ -109,7 +109,7 @@ def _transactional(
         damage = PassedDamage(location, start)
         try:
             with follow(location) as log:
-                position, stop = hint_for(snapshot.files, segment, log, start), snapshot.end_position(slot, log)
+                position, stop = hint_for(snapshot.files, segment, log, start), snapshot.batches_end(slot, log)
                 for chunk in walk_past(log, position, stop, segment.base_offset, damage.see_gap):
                     rows = transactional(chunk.table)
                     yield chunk, rows[(last_offsets(rows) >= start) & (rows["base_offset"] < end)]
