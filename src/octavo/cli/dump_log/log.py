@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from octavo.cli.dump_log.batch_line import batch_end, batch_start
 from octavo.cli.dump_log.log_file import DumpedLog
 from octavo.cli.dump_log.options import Options
-from octavo.cli.dump_log.single_batch import too_small
-from octavo.errors import CorruptionError, CorruptRecordError, OctavoError
+from octavo.cli.dump_log.single_batch import header_fields, too_small
+from octavo.errors import CorruptionError, OctavoError
 from octavo.format.batches.batch_row import BatchRow
 from octavo.format.batches.chunk_walk import Chunk, walk_chunks
 from octavo.format.names import BOOTSTRAP_CHECKPOINT, base_offset_of, snapshot_id_of
@@ -90,11 +90,7 @@ class LogDump:
 
     def _with_whole_header(self, row: BatchRow, position: int) -> BatchRow:
         """Read a whole header even if the batch claims to be shorter, as Kafka does."""
-        content = self._log.read_at(position, layout.BATCH_OVERHEAD)
-        if len(content) < layout.BATCH_OVERHEAD:
-            sentence = f"a batch header of {len(content)} bytes, expected {layout.BATCH_OVERHEAD}"
-            raise CorruptRecordError(sentence, position=position)
-        fields = dict(zip(layout.BATCH_FIELDS, layout.BATCH_HEADER.unpack(content), strict=True))
+        fields = header_fields(self._log.read_at(position, layout.BATCH_OVERHEAD), self._log, position)
         return row._replace(
             partition_leader_epoch=fields["partitionLeaderEpoch"],
             crc=fields["crc"],

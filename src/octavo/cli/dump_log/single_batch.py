@@ -30,12 +30,16 @@ def batch_at(log: DumpedLog, position: int, end: int) -> SingleBatch | None:
         return None
     magic = int.from_bytes(header[layout.MAGIC_POSITION : layout.HEADER_UP_TO_MAGIC], signed=True)
     if magic >= 2:
-        if len(header) < layout.BATCH_OVERHEAD:
-            sentence = f"a batch header of {len(header)} bytes, expected {layout.BATCH_OVERHEAD}"
-            raise CorruptRecordError(sentence, position=position, path=log.path)
-        fields = dict(zip(layout.BATCH_FIELDS, layout.BATCH_HEADER.unpack(header), strict=True))
-        offset = signed64(offset + fields["lastOffsetDelta"])
+        offset = signed64(offset + header_fields(header, log, position)["lastOffsetDelta"])
     return SingleBatch(position, layout.LOG_OVERHEAD + size, offset)
+
+
+def header_fields(header: bytes, log: DumpedLog, position: int) -> dict[str, int]:
+    """The fields of a v2 batch's header, by name."""
+    if len(header) < layout.BATCH_OVERHEAD:
+        sentence = f"a batch header of {len(header)} bytes, expected {layout.BATCH_OVERHEAD}"
+        raise CorruptRecordError(sentence, position=position, path=log.path)
+    return dict(zip(layout.BATCH_FIELDS, layout.BATCH_HEADER.unpack(header), strict=True))
 
 
 def too_small(log: DumpedLog, position: int) -> CorruptRecordError:

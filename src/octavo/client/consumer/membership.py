@@ -37,24 +37,28 @@ class Membership(Protocol):
         """Leave without taking a lock: the consumer was dropped without being closed."""
 
 
-class ManualAssignment:
-    """Partitions that were assigned by hand."""
+class _NoMembership:
+    """Without a group there is nothing to lose, and nothing to leave."""
 
     is_alive = True
     token = None
     committer = ANYBODY
+
+    def leave(self) -> None:
+        """Do nothing."""
+
+    def leave_later(self) -> None:
+        """Do nothing."""
+
+
+class ManualAssignment(_NoMembership):
+    """Partitions that were assigned by hand."""
 
     def __init__(self, partitions: Iterable[TopicPartition]) -> None:
         self._partitions = frozenset(partitions)
 
     def refresh(self, revoke: Revoke) -> frozenset[TopicPartition]:
         return self._partitions
-
-    def leave(self) -> None:
-        """Do nothing: there is nothing to leave."""
-
-    def leave_later(self) -> None:
-        """Do nothing: there is nothing to leave."""
 
 
 class Subscription(NamedTuple):
@@ -80,12 +84,8 @@ class Subscription(NamedTuple):
         return self.pattern.fullmatch(topic) is not None
 
 
-class AllPartitions:
+class AllPartitions(_NoMembership):
     """Without a group: every partition of the subscribed topics."""
-
-    is_alive = True
-    token = None
-    committer = ANYBODY
 
     def __init__(self, log_manager: LogManager, subscription: Subscription) -> None:
         self._log_manager = log_manager
@@ -101,12 +101,6 @@ class AllPartitions:
             revoke(self._partitions - partitions)
             self._partitions = partitions
         return partitions
-
-    def leave(self) -> None:
-        """Do nothing: there is nothing to leave."""
-
-    def leave_later(self) -> None:
-        """Do nothing: there is nothing to leave."""
 
 
 class GroupShare:

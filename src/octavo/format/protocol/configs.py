@@ -44,14 +44,16 @@ ALTER_CONFIGS_REQUEST = message("AlterConfigsRequest", "0-2", "2+", """
     validateOnly  bool
 """)  # fmt: skip
 
-ALTER_CONFIGS_RESPONSE = message("AlterConfigsResponse", "0-2", "2+", """
+_ALTERED = """
     throttleTimeMs  int32
     responses       []AlterConfigsResourceResponse
         errorCode     int16
         errorMessage  string       nullable
         resourceType  int8
         resourceName  string
-""")  # fmt: skip
+"""
+
+ALTER_CONFIGS_RESPONSE = message("AlterConfigsResponse", "0-2", "2+", _ALTERED)
 
 INCREMENTAL_ALTER_CONFIGS_REQUEST = message("IncrementalAlterConfigsRequest", "0-1", "1+", """
     resources     []AlterConfigsResource
@@ -64,14 +66,7 @@ INCREMENTAL_ALTER_CONFIGS_REQUEST = message("IncrementalAlterConfigsRequest", "0
     validateOnly  bool
 """)  # fmt: skip
 
-INCREMENTAL_ALTER_CONFIGS_RESPONSE = message("IncrementalAlterConfigsResponse", "0-1", "1+", """
-    throttleTimeMs  int32
-    responses       []AlterConfigsResourceResponse
-        errorCode     int16
-        errorMessage  string       nullable
-        resourceType  int8
-        resourceName  string
-""")  # fmt: skip
+INCREMENTAL_ALTER_CONFIGS_RESPONSE = message("IncrementalAlterConfigsResponse", "0-1", "1+", _ALTERED)
 
 LIST_CONFIG_RESOURCES_REQUEST = message("ListConfigResourcesRequest", "0-1", "0+", """
     resourceTypes  []int8  1+

@@ -19,8 +19,8 @@ class Segments:
     new one."""
 
     def __init__(self, segments: Sequence[Segment] = ()) -> None:
-        ordered = sorted(segments, key=lambda segment: segment.base_offset)
-        self._ordered = _Ordered(tuple(segment.base_offset for segment in ordered), tuple(ordered))
+        self._ordered = _Ordered((), ())
+        self._replace(set(), segments)
 
     def __iter__(self) -> Iterator[Segment]:
         return iter(self._ordered.segments)

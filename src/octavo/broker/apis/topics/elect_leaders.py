@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, error_fields
@@ -17,25 +18,18 @@ def handle(request: Request, context: Context) -> Answer:
     try:
         context.check_cluster(request.client, Operation.ALTER)
     except RequestError as error:
-        return {"errorCode": error.code, "replicaElectionResults": _refused(wanted or (), error)}
+        refused = error_fields(error)
+        return {"errorCode": error.code, "replicaElectionResults": _results(wanted or (), lambda *_: refused)}
     if wanted is None:
         return {"replicaElectionResults": [{"topic": name} for name in context.catalog.topics]}
-    return {
-        "replicaElectionResults": [
-            {
-                "topic": row["topic"],
-                "partitionResult": [_answer(context, row["topic"], partition) for partition in row["partitions"]],
-            }
-            for row in wanted
-        ]
-    }
+    return {"replicaElectionResults": _results(wanted, partial(_answer, context))}
 
 
-def _refused(wanted: Iterable[Row], error: RequestError) -> list[Row]:
+def _results(wanted: Iterable[Row], answer: Callable[[str, int], Row]) -> list[Row]:
     return [
         {
             "topic": row["topic"],
-            "partitionResult": [{"partitionId": partition, **error_fields(error)} for partition in row["partitions"]],
+            "partitionResult": [{"partitionId": each, **answer(row["topic"], each)} for each in row["partitions"]],
         }
         for row in wanted
     ]
@@ -45,5 +39,5 @@ def _answer(context: Context, topic: str, partition: int) -> Row:
     known = context.catalog.topics.get(topic)
     if known is None or partition not in known.logs:
         problem = f"No such topic as {topic}" if known is None else f"No such partition as {topic}-{partition}"
-        return {"partitionId": partition, "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "errorMessage": problem}
-    return {"partitionId": partition, "errorCode": ErrorCode.ELECTION_NOT_NEEDED, "errorMessage": None}
+        return {"errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "errorMessage": problem}
+    return {"errorCode": ErrorCode.ELECTION_NOT_NEEDED, "errorMessage": None}
