@@ -11,6 +11,7 @@ import pytest
 
 from octavo.cli.explain.show import show_page
 from octavo.format.anatomy import Node
+from octavo.format.names import OWN_STORES
 from tests.cli.runs import octavo
 from tests.cli.terminal import octavo_on_terminal
 from tests.golden.archives import unpack
@@ -58,7 +59,7 @@ def test_a_page_has_every_byte_and_what_it_means() -> None:
     assert bytes.fromhex("".join(found.bytes)) == file.read_bytes()
     assert found.links == []
     magic = next(field for field in found.fields if field["field"] == "batch › magic")
-    assert (magic["position"], magic["value"], magic["meaning"]) == ("16, 1 bytes", "2", "format v2")
+    assert (magic["position"], magic["value"], magic["meaning"]) == ("16, 1 byte", "2", "format v2")
     attributes = next(field for field in found.fields if field["field"] == "batch › attributes")
     assert attributes["compression"] == "0: bits 0-2: none"
 
@@ -92,6 +93,13 @@ def test_a_folder_lists_its_files(tmp_path: Path) -> None:
     }
     assert {"keyed.4p-0", "meta.properties"} <= names
     assert octavo("explain", str(tmp_path), "--html").exit == 2
+
+
+def test_a_folder_explains_all_files_of_octavo_itself(tmp_path: Path) -> None:
+    for name in OWN_STORES:
+        (tmp_path / name).touch()
+    rows = [json.loads(line) for line in octavo("explain", str(tmp_path), "--json").stdout.splitlines()]
+    assert {row["name"] for row in rows if row["meaning"]} == OWN_STORES
 
 
 def test_properties_are_shown_with_their_keys() -> None:

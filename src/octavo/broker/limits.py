@@ -1,4 +1,4 @@
-"""Limits what clients may use: connections, memory for large frames, time without a request."""
+"""Limits what clients may use: connections, memory for large frames, idle time."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ConnectionLimits:
         connection.last_use_ms = self._clock.monotonic_ms()
 
     def close_idle(self) -> None:
-        """Close connections that have sent no request for connections.max.idle.ms.
+        """Close connections on which nothing was received and no answer was sent for connections.max.idle.ms.
 
         While others wait for memory, connections whose large frame takes too long to arrive are closed too.
         """

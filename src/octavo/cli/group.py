@@ -85,7 +85,7 @@ def complete(instruction: str) -> int:
 
 
 def run_group(arguments: list[str], settings: Settings) -> int:
-    """Run the group with these arguments; click's exceptions become an exit code or a UsageError."""
+    """Run the group with these arguments; click's exceptions become an exit code, a UsageError or an OctavoError."""
     try:
         with octavo.make_context("octavo", arguments, obj=settings) as context:
             return octavo.invoke(context) or 0

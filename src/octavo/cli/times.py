@@ -10,7 +10,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def iso_time(timestamp: int) -> str | None:
-    """Milliseconds since 1970 as ISO 8601 in UTC, or the number if it is too large for a date; None for no time."""
+    """Milliseconds since 1970 as ISO 8601 in UTC, or the number if no date is that early or late; None for no time."""
     if timestamp == NO_TIMESTAMP:
         return None
     try:

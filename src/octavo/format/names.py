@@ -78,7 +78,7 @@ class Transient(StrEnum):
 
     NONE = ""
     DELETED = ".deleted"  # scheduled for deletion
-    CLEANED = ".cleaned"  # output of compaction or of a split, still being written
+    CLEANED = ".cleaned"  # output of compaction, an upgrade or a split; it may be incomplete
     SWAP = ".swap"  # complete, to replace the segments it was made from
 
 
@@ -294,7 +294,7 @@ def check_topic(topic: str) -> None:
 
 def check_writable(topic: str, client_id: str = "") -> None:
     """Refuse a topic that clients may not write to, as brokers do, because its records belong to Kafka's
-    coordinators."""
+    coordinators or controllers."""
     if topic == CLUSTER_METADATA_TOPIC or (topic in INTERNAL_TOPICS and client_id != ADMIN_CLIENT_ID):
         raise InvalidTopicError(f"topic {topic} is internal: clients may not write to it")
 

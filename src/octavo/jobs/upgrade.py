@@ -1,7 +1,7 @@
 """Rewrites partitions as v2, or with another codec: the same records at the same offsets.
 
 A partition goes through these steps. A crash before the last one leaves its records as they were; after a crash during
-the last one, loading finishes the swap.
+the last one, loading finishes the swap, or undoes it if it was not decided yet.
 
 1. If the active segment has something to change, it is rolled, because only closed segments are rewritten.
 2. Each segment is rewritten next to the old one (one task per segment, for all partitions at once).
@@ -58,7 +58,7 @@ def plan(logs: LogManager, codec: Codec | None) -> list[UpgradePlan]:
 
 
 def _plan(topic_partition: TopicPartition, log: PartitionLog, codec: Codec | None) -> UpgradePlan:
-    """One task per segment that is not empty; the active one is closed first if it has to change."""
+    """One task per closed segment that is not empty; the active one is closed first if it has to change."""
     active = log.segments.active
     path, filesystem = active.files.log.path, log.environment.filesystem
     recoder = Recoder(codec)

@@ -29,7 +29,7 @@ from octavo.storage.cleaner.range import Hold
 
 
 def _configs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """Parse topic configs, and those for the cleaner's memory."""
+    """Parse topic configs, and the broker's log.cleaner.* configs."""
     of_cleaner = tuple(text for text in given if text.startswith("log.cleaner."))
     of_topics = topic_configs(context, option, tuple(text for text in given if text not in of_cleaner))
     cleaner = key_values(context, option, of_cleaner)
@@ -75,9 +75,9 @@ def command(
 
     A partition is cleaned if its dirty ratio is above min.cleanable.dirty.ratio, or max.compaction.lag.ms has passed.
     Prints what was done with each partition or why nothing was, and where the cleaner has to stop: at the active
-    segment, an open transaction or min.compaction.lag.ms. --config accepts topic configs, and
-    log.cleaner.dedupe.buffer.size and log.cleaner.io.buffer.load.factor, which limit the memory for keys. If the keys
-    do not fit, the round ends before the dirty part does, and the next round continues from there.
+    segment, an open transaction or min.compaction.lag.ms. --config accepts topic configs, and the broker's
+    log.cleaner.* configs, of which dedupe.buffer.size, io.buffer.load.factor and threads decide how much memory the
+    keys get. If they do not fit, the round ends before the dirty part does, and the next round continues from there.
     """
     if dry_run and master is not None:
         raise click.UsageError("--dry-run works only on this machine: leave out --spark")

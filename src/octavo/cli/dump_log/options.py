@@ -1,7 +1,7 @@
 """Parses kafka-dump-log's flags by the rules of jopt-simple, the library that Kafka's tools use.
 
-`-flag` is the same as `--flag`, and `--flag=value` as `--flag value`; a flag without a value accepts one after `=` and
-ignores it; words that are not flags are ignored, and so is everything after `--`. A value is checked when it is used:
+`-flag` is the same as `--flag`, and `--flag=value` as `--flag value`; a flag that takes no value ignores one after
+`=`; words that are not flags are ignored, and so is everything after `--`. A value is checked when it is used:
 a wrong `--max-bytes` does not matter for an index.
 """
 

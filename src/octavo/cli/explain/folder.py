@@ -12,6 +12,7 @@ from octavo.format.names import (
     BROKER_STORE,
     CLEAN_SHUTDOWN,
     CLEANER_OFFSET_CHECKPOINT,
+    COMMIT_STORE,
     GROUP_STORE,
     LEADER_EPOCH_CHECKPOINT,
     LOCK,
@@ -61,7 +62,8 @@ _NAMED = {
     GROUP_STORE: "the configs of groups",
     QUOTA_STORE: "the quotas of clients",
     SECURITY_STORE: "users and ACLs",
-    TOPIC_STORE: "ids and configs of topics that octavo created",
+    TOPIC_STORE: "ids and configs of topics that octavo created or changed",
+    COMMIT_STORE: "which commits to several partitions are done, and which one is pending",
 }
 
 

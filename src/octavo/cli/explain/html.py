@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from octavo.cli.explain.text import are_bits, value_text
+from octavo.cli.options import many
 from octavo.format.anatomy import Node
 
 _COLOURS = 6
@@ -92,7 +93,7 @@ def _tiles(node: Node) -> bool:
 
 
 def _span(node: Node, path: list[str]) -> str:
-    about = {"field": " › ".join(path), "position": f"{node.position}, {node.length} bytes"}
+    about = {"field": " › ".join(path), "position": f"{node.position}, {many(node.length, 'byte')}"}
     if node.value is not None:
         about["value"] = value_text(node.value, most=500)
     if node.meaning:
@@ -102,7 +103,7 @@ def _span(node: Node, path: list[str]) -> str:
     if node.problem:
         about["wrong"] = node.problem
     shown = " ".join(f"{byte:02x}" for byte in node.raw[:_MOST_BYTES])
-    shown += f" … {node.length - _MOST_BYTES} more bytes" if node.length > _MOST_BYTES else ""
+    shown += f" … {many(node.length - _MOST_BYTES, 'more byte')}" if node.length > _MOST_BYTES else ""
     colour = sum(map(ord, node.name)) % _COLOURS
     wrong = " wrong" if node.problem else ""
     return f'<span class="b c{colour}{wrong}" tabindex="0" data-about="{escape(json.dumps(about))}">{shown}</span> '

@@ -19,7 +19,7 @@ RebalanceListener = Callable[[set[TopicPartition]], object]
 
 
 class Listeners(NamedTuple):
-    """Called with partitions that the consumer gets, and with partitions that it loses."""
+    """Called during polls: with partitions that the consumer gets, and with partitions that it has to give up."""
 
     on_assigned: RebalanceListener | None = None
     on_revoked: RebalanceListener | None = None

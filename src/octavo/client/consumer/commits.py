@@ -81,5 +81,6 @@ class OffsetCommits:
 
     def _group_id(self) -> str:
         if self._config.group_id is None:
-            raise IllegalStateError("committing offsets needs a group.id")
+            problem = "the consumer has no group.id, so it has no committed offsets"
+            raise IllegalStateError(f"{problem}: name a group when you create it")
         return self._config.group_id

@@ -102,7 +102,8 @@ def expired(
     """The partitions whose offsets have been kept long enough.
 
     Offsets of a group with members are kept, unless nobody subscribes to their topic any more. The time runs from the
-    commit, or from the moment when a classic group that had members became empty.
+    commit, or from the moment when a classic group that had members became empty. An offset that names its own expiry
+    time, as old clients could, expires then.
     """
     since_ms = NO_TIMESTAMP if isinstance(group, ConsumerGroup) else _unused_since(group)
     if since_ms is None:

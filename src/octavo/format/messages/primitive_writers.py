@@ -1,6 +1,6 @@
 """Writes the smallest parts of a message: lengths, numbers, strings, bytes, arrays of numbers.
 
-Each function builds a writer for one field in one version: `writer(value, chunks)` appends the value's bytes, or raises
+A `Writer` is built for one field in one version: `writer(value, chunks)` appends the value's bytes, or raises
 EncodingError with the field's name.
 """
 
@@ -23,7 +23,7 @@ class OpenFile(Protocol):
 
 
 class Slice(Protocol):
-    """Records that are sent from a file, without being read into this process."""
+    """Records that can be sent from a file without being read into this process; over TLS they are read."""
 
     @property
     def file(self) -> OpenFile: ...

@@ -79,7 +79,7 @@ def _asked(offsets: Offsets, snapshot: PartitionSnapshot, otherwise: Offset) -> 
     offset = offsets.get(snapshot.files.topic_partition, otherwise) if isinstance(offsets, Mapping) else offsets
     if isinstance(offset, int):
         if offset < 0:
-            raise ScanError(f"offset {offset} is below 0; give a number, earliest, latest or highWatermark")
+            raise ScanError(f"offset {offset} is below 0; give 0 or more, earliest, latest or highWatermark")
         return offset
     if isinstance(offset, FromEnd):
         return max(snapshot.readable_end - offset.offsets, snapshot.log_start_offset)

@@ -45,7 +45,8 @@ def offset_reached(snapshot: PartitionSnapshot, start: int, end: int, size: int)
 def _cut(
     snapshot: PartitionSnapshot, segment: ListedSegment, index: OffsetIndex, position: int, start: int
 ) -> int | None:
-    """The first offset of the last indexed batch up to a position, or of the next one; None if none is known."""
+    """The first offset of the last indexed batch up to a position or, if that is not after `start`, of the next indexed
+    batch that is; None if none is known."""
     positions = index.positions()
     slot = max(int(np.searchsorted(positions, position, "right")) - 1, 0)
     with follow(snapshot.files.path(segment)) as log:

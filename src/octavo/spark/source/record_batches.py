@@ -47,7 +47,7 @@ def read_batches(partition: SourcePartition, options: SourceOptions) -> Iterator
                 yield from _pieces(builder.batch(task, filling), _row_bytes(filling.columns))
         except DataLossError:
             raise
-        except ScanError as error:  # the folder disappeared
+        except ScanError as error:  # the folder disappeared, or its files did again and again
             findings.lost(f"{error}.")
 
 

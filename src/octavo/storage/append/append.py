@@ -45,16 +45,16 @@ def set_bytes(config: LogConfig) -> int:
 
 
 def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
-    """Append whole batches; raises a child of AppendRejected where Kafka would refuse them, and then writes nothing.
+    """Append whole batches; raises a child of AppendRejected where Kafka would refuse them, and then appends nothing.
 
     Batches are walked and checked before the lock is taken. What nearly every producer sends, one plain batch, needs
     only a survey; if it turns out that the topic may refuse or change the batch, it is walked and checked under the
     lock. The steps under the lock: 1. Assign offsets, or check the existing ones. 2. Record leader epochs. 3.
     Roll if necessary. 4. Check producers' epochs and sequences. 5. Write, with one write. 6. Move the log's end. 7.
-    Update the producers; for each completed transaction write the transaction index, then update the open transactions.
-    8. Raise the high watermark if there is no other replica. Then flush if flush.messages requires it. A crash before 5
-    leaves at most an empty segment, and an epoch beyond the end, which loading drops; a crash after 5 leaves batches
-    that were never acknowledged.
+    Update the producers; for each completed transaction write its index entry if it was aborted, then update the open
+    transactions. 8. Raise the high watermark if there is no other replica. Then flush if flush.messages requires it. A
+    crash before 5 leaves at most an empty segment, and an epoch beyond the end, which loading drops; a crash after 5
+    leaves batches that were never acknowledged.
     """
     log.check_usable("append")
     view = memoryview(data).cast("B")

@@ -15,8 +15,9 @@ def maybe_flush(log: Log) -> None:
 
 
 def flush(log: Log, up_to: int, *, with_empty_active: bool = False, in_change: bool = False) -> None:
-    """Sync everything before an offset and move the recovery point there. The lock is taken only at the end.
+    """Sync everything before an offset and move the recovery point there.
 
+    The lock is taken only at the end, and to sync again if a file was being renamed.
     `in_change`: the caller holds the lock, in the middle of its own change.
     """
     while up_to > log.recovery_point or with_empty_active:

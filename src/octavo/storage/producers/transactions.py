@@ -66,8 +66,8 @@ class Transactions:
         return AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, last_stable_offset)
 
     def complete(self, completed: CompletedTxn) -> None:
-        """Record that a transaction has its marker and index entry; it stays unstable until the marker is
-        replicated."""
+        """Record that a transaction has its marker and, if it was aborted, its index entry; it stays unstable until the
+        marker is replicated."""
         if self._ongoing.pop(completed.first_offset, None) is None:
             raise IllegalStateError(f"cannot complete {completed}: no ongoing transaction has this first offset")
         self._unreplicated[completed.first_offset] = completed.last_offset

@@ -31,7 +31,10 @@ OnBytes = Callable[[int], None]
 
 
 class SourceSegment(NamedTuple):
-    """A segment to be rewritten, as it was when the rewrite was planned."""
+    """A segment to be rewritten, as it was when the rewrite was planned.
+
+    Only compaction uses the sizes of the indexes and the end offset; an upgrade leaves them unset.
+    """
 
     base_offset: int
     size: int

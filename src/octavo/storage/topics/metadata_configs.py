@@ -134,4 +134,4 @@ def _records_of(filesystem: FilesToRead, path: Path, start: int) -> Iterator[Met
             except UnknownRecordTypeError:
                 continue  # written by a newer broker
             except CorruptionError as error:
-                _log.warning("%s, offset %d: %s", path, record.offset, error)
+                _log.warning("%s, offset %d: %s; the record is skipped", path, record.offset, error)

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs: sets, resets or extends individual configs of topics, groups and brokers.
+"""IncrementalAlterConfigs: sets, resets, extends or shortens individual configs of topics, groups and brokers.
 
 Unlike Kafka: the same as for AlterConfigs.
 """

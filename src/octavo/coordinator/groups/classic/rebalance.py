@@ -49,7 +49,7 @@ def complete_if_all_joined(change: ClassicTransition) -> None:
 
 
 def end_of_wait(change: ClassicTransition, config: BrokerConfig) -> None:
-    """The time to join is up. The initial wait is extended if members joined during it."""
+    """The time to join is up. The initial wait is extended if members joined during it, up to the rebalance timeout."""
     group = change.group
     if group.state is not ClassicState.PREPARING_REBALANCE:
         return
