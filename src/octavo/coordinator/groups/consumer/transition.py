@@ -61,9 +61,9 @@ class Transition(Effects):
     def outcome(self) -> ConsumerOutcome:
         """The group and the effects. Nothing is written about members in this process, since they end with it.
 
-        A group that has only such members is not written at all, and ceases to exist when the last one leaves. In a
-        group that has others too, the hash of topics is written as unknown, so that whoever reads the records assigns
-        again.
+        A group that has only had such members is not written at all, and ceases to exist when the last one leaves. If
+        it has had others too, the hash of topics is written as unknown while it has such members, so that whoever reads
+        the records assigns again.
         """
         local = {
             member.member_id
