@@ -81,6 +81,6 @@ class OffsetCommits:
 
     def _group_id(self) -> str:
         if self._config.group_id is None:
-            problem = "the consumer has no group.id, so it has no committed offsets"
+            problem = "the consumer has no group.id, so it can neither commit offsets nor look up committed ones"
             raise IllegalStateError(f"{problem}: name a group when you create it")
         return self._config.group_id

@@ -25,7 +25,7 @@ from octavo.scanner.places.root import Root
 if TYPE_CHECKING:
     from octavo.scanner.partition.transactions import PartitionTransactions
 
-_COMMITS = 5  # how many commits may interrupt a look before its result is used anyway
+_COMMITS = 5  # after this many looks the result is used, even if a commit interrupted the last one too
 _RETRY_SECONDS = 30.0
 
 _Value = TypeVar("_Value")
@@ -118,9 +118,10 @@ def retrying(files: PartitionFiles, look: Callable[[PartitionFiles], _Value]) ->
 
 
 def until_settled(look: Callable[[bool], tuple[_Value, Iterable[Root]]]) -> _Value:
-    """The result of `look` over partitions of some roots, repeated until no commit to several partitions interrupts it.
+    """The result of `look` over partitions of some roots, repeated while commits to several partitions interrupt it.
 
-    The argument of `look` says whether it is being repeated: then it must list again.
+    After `_COMMITS` looks the result is used as it is. The argument of `look` says whether it is being repeated: then
+    it must list again.
     """
     result, roots = look(False)
     for _ in range(_COMMITS - 1):
@@ -172,8 +173,8 @@ def look_at(
 def effective_segments(files: PartitionFiles) -> tuple[ListedSegment, ...]:
     """The segments that a broker would have after its start: `.swap` files replace the segments in their range.
 
-    A `.swap` file is complete, except after a `.cleaned` file: then it belongs to an unfinished split. A folder or FIFO
-    with such a name is ignored.
+    A `.swap` file does not count if its offset is not below that of the first `.cleaned` file: its swap was not decided
+    yet. A folder or FIFO with such a name is ignored.
     """
     swaps = tuple(swap for swap in files.transient_segments(Transient.SWAP) if swap.log.size != UNKNOWN_SIZE)
     if not swaps or not files.whole:
