@@ -8,7 +8,7 @@ from octavo.coordinator.transactions.machine import Identity
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.producers.entry import ProducerStateEntry
 
-_MOST = 1000  # are remembered; Kafka forgets each one with its producer, after a day
+_MOST = 1000  # at most this many are remembered; Kafka forgets each one with its producer, after a day
 
 
 class _Verification(NamedTuple):

@@ -137,7 +137,8 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     queued_max_request_bytes: int = config(
         LONG, -1,
-        doc="How much memory large incoming requests may take together; -1: 512 MiB.",
+        doc="How much memory large incoming requests may take together; -1: 512 MiB. There is always enough for one of "
+        "socket.request.max.bytes.",
     )  # fmt: skip
     max_connections: int = config(
         INT, MAX_INT, Between(0),

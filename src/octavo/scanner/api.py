@@ -89,7 +89,8 @@ def scan(
         from_timestamp: start at the first offset of this time or later: milliseconds, ISO 8601 text, a date or a
             datetime. The later of two starts counts.
         to_timestamp: end before the first offset of this time or later. The earlier of two ends counts.
-        isolation_level: "read_uncommitted", or "read_committed" to leave out aborted and open transactions.
+        isolation_level: "read_uncommitted", or "read_committed" to leave out aborted transactions, and everything from
+            the first open one on.
         key: read only records with this key; a string stands for its UTF-8 bytes.
         grep: read only records whose value matches this regular expression (RE2) somewhere.
         columns: the columns to build, in this order; None: all of topic, partition, offset, timestamp, timestampType,

@@ -47,7 +47,7 @@ class ScanFindings:
             self.count([note])
 
     def count(self, notes: Iterable[Note]) -> None:
-        """Add notes without raising any, for small files without which the log can still be read."""
+        """Add notes without raising any, for damage that does not keep the rest from being read."""
         for note in notes:
             self.damage_count += note.is_damage
             self.notes.append(note)

@@ -21,7 +21,7 @@ Place = str | os.PathLike[str] | Location
 
 @dataclass(frozen=True, slots=True)
 class LogDirs:
-    """All partitions in the given places, sorted by topic and partition."""
+    """The given places; `partitions` are the wanted ones that can be listed, sorted by topic and partition."""
 
     directories: tuple[Directory, ...]
     partitions: dict[TopicPartition, PartitionFiles]

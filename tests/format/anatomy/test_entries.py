@@ -50,6 +50,7 @@ def test_zeros_of_a_file_that_was_not_closed_are_unused() -> None:
         ("entry 0", 0, 8), ("entry 1", 8, 8), ("unused", 16, 80),
     ]  # fmt: skip
     assert nodes[-1].meaning.startswith("10 entries of zeros")
+    assert describe(FileKind.OFFSET_INDEX, INDEX + bytes(8))[-1].meaning.startswith("1 entry of zeros")
     assert [node.name for node in describe(FileKind.TIME_INDEX, bytes(24))] == ["unused"]
 
 

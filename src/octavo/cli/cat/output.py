@@ -29,7 +29,7 @@ def given_path(output: str | None) -> str | None:
 
 
 def is_replaceable(output: str) -> bool:
-    """Whether a new file may replace this path; devices and pipes are written to instead."""
+    """Whether the path is a file, a folder or nothing yet; a device or pipe is not replaced but written to."""
     path = Path(output)
     return path.is_file() or path.is_dir() or not path.exists()
 

@@ -177,7 +177,7 @@ class ProducerBatch:
             self.push()
             left = _HURRY_SECONDS if end is None else min(end - time.monotonic(), _HURRY_SECONDS)
             if not self.completed.wait(lambda: self.is_settled, left) and left < _HURRY_SECONDS:
-                raise TimeoutError(f"{self.topic}-{self.partition}: not appended within {timeout} s")
+                raise TimeoutError(f"{self.topic}-{self.partition}: a batch was not appended within {timeout} s")
 
     def _finish(self) -> None:
         self.is_done = True

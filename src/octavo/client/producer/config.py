@@ -24,7 +24,7 @@ _ALL = ("all", "-1")  # values of acks for all replicas
 class ProducerConfig:
     """Each field is a config, named with underscores instead of dots.
 
-    There is no network between producer and log: network configs are accepted, but have no effect, as their docs say.
+    There is no network between producer and log: network configs are checked, but then do nothing, as their docs say.
     """
 
     batch_size: int = config(
@@ -70,7 +70,7 @@ class ProducerConfig:
     )  # fmt: skip
     acks: str = config(
         STRING, "all", OneOf(("all", "-1", "0", "1")),
-        doc="Which replicas must have a batch. There is only one, so all values mean the same.",
+        doc="Which replicas must have a batch. There is only one, so only enable.idempotence depends on the value.",
     )  # fmt: skip
     retries: int = config(
         INT, INT32_MAX, Between(0, INT32_MAX),
@@ -83,10 +83,14 @@ class ProducerConfig:
         doc="How long after its first record a batch may be retried. At least linger.ms + request.timeout.ms; if it is "
         "not given, it is raised to that.",
     )  # fmt: skip
-    request_timeout_ms: int = config(INT, 30_000, Between(0), doc="How long an answer may take. No effect.")
+    request_timeout_ms: int = config(
+        INT, 30_000, Between(0),
+        doc="How long an answer may take. Only the smallest allowed delivery.timeout.ms depends on it.",
+    )  # fmt: skip
     max_in_flight_requests_per_connection: int = config(
         INT, 5, Between(1),
-        doc="How many unanswered requests there may be. No effect: each partition appends one batch at a time.",
+        doc="How many unanswered requests there may be; with enable.idempotence at most 5. No effect: each partition "
+        "appends one batch at a time.",
     )  # fmt: skip
     max_block_ms: int = config(LONG, 60_000, Between(0), doc="How long send() may wait for memory. No effect.")
     transactional_id: str | None = config(

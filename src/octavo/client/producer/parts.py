@@ -99,7 +99,7 @@ class ProducerParts:
         return self.log_manager.environment
 
     def ratio(self, topic: str) -> float:
-        """How well the codec is expected to compress a topic's batches; 0 without a codec."""
+        """The expected compressed size of a topic's batches, relative to the uncompressed one; 0 without a codec."""
         return self.ratios.of(topic) if self.config.codec is not Codec.NONE else 0.0
 
     def origin(self, queue: PartitionQueue) -> Origin:

@@ -96,7 +96,7 @@ class Sender:
         self.append(queue, batch)
 
     def _retry(self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError) -> None:
-        """Set the time of the next attempt, or fail the batch if no retry can help."""
+        """Set the time of the next attempt, or fail the batch if the log is closed or no time or retries are left."""
         now_ms, config = self._clock.monotonic_ms(), self._config
         batch.attempts += 1
         expired = now_ms - batch.created_ms >= config.delivery_timeout_ms
@@ -106,7 +106,7 @@ class Sender:
             return
         self._parts.lose_track()
         if expired:
-            waited = f"could not be appended within delivery.timeout.ms, {config.delivery_timeout_ms}"
+            waited = f"a batch could not be appended within delivery.timeout.ms, {config.delivery_timeout_ms}"
             where = f"{batch.topic}-{batch.partition}"
             self.fail(batch, DeliveryTimeoutError(f"{where}: {waited}; the last error: {error}"))
         else:

@@ -34,7 +34,8 @@ def describe_entries(kind: FileKind, data: memoryview, base_offset: int) -> Iter
         at += layout.size
     unused = (len(data) - end) // layout.size
     if unused:
-        meaning_of_zeros = f"{unused} entries of zeros: a file keeps its full size until it is closed"
+        entries = "1 entry" if unused == 1 else f"{unused} entries"
+        meaning_of_zeros = f"{entries} of zeros: a file keeps its full size until it is closed"
         content = bytes(data[end : end + unused * layout.size])
         yield Node("unused", end, content, None, meaning_of_zeros)
         at = end + len(content)

@@ -109,6 +109,8 @@ def _base_sequence(fields: Fields) -> str:
     return f"sequence of the batch's first record; its last has {last}"
 
 
+_EMPTIED = "emptied by compaction, kept for its producer's last sequence or for its last offset"
+
 BATCH_MEANINGS: Meanings = {
     "baseOffset": lambda _: "offset of the first record when it was appended",
     "batchLength": lambda fields: _length("batch", fields["batchLength"]),
@@ -120,7 +122,7 @@ BATCH_MEANINGS: Meanings = {
     "producerId": lambda fields: "no producer id" if fields["producerId"] == layout.NO_PRODUCER_ID else "",
     "producerEpoch": lambda fields: "no epoch" if fields["producerEpoch"] == layout.NO_PRODUCER_EPOCH else "",
     "baseSequence": _base_sequence,
-    "recordsCount": lambda fields: "" if fields["recordsCount"] else "emptied by compaction, kept for its offsets",
+    "recordsCount": lambda fields: "" if fields["recordsCount"] else _EMPTIED,
 }
 
 MESSAGE_MEANINGS: Meanings = {

@@ -27,7 +27,7 @@ _PREFIX = struct.Struct(">h")
 
 
 class UnknownRecordTypeError(CorruptionError):
-    """A record type without a known schema; Kafka skips such records."""
+    """A record type without a known schema; Kafka's coordinators skip such records."""
 
     def __init__(self, type_id: int, *, position: int) -> None:
         super().__init__(f"record type {type_id} is unknown", position=position)

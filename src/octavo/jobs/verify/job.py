@@ -53,7 +53,7 @@ class Verification:
         self._outcomes = runner.run(run, tasks, progress)
 
     def findings(self) -> Iterator[Finding]:
-        """All findings, ordered by place, partition and file."""
+        """All findings, ordered by place, partition and file; last, what only all places together can show."""
         checkpoints: dict[Location, CheckpointCache] = {}
         disks = Disks()
         for plan in self._plans:

@@ -47,7 +47,7 @@ def of_missing_index(view: SegmentView, kind: FileKind) -> Severity:
 
 
 def of_snapshot(content: bytes, *, may_be_torn: bool) -> Severity:
-    """A producer snapshot that a crash cut short while it was written; recovery ignores it and writes another."""
+    """A producer snapshot that a crash cut short while it was written; recovery deletes it and writes another."""
     return _info_if(may_be_torn and producer_snapshot.is_torn(content))
 
 

@@ -1,4 +1,4 @@
-"""Python buffers as pointers, and the C helpers that every kernel uses."""
+"""Python buffers as pointers, and the C helpers that kernels share."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stddef cimport size_t

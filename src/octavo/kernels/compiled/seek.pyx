@@ -1,5 +1,5 @@
 """Searches the slots of an index; finds the first batch that reaches an offset or a timestamp, and the first record
-with a given timestamp."""
+that reaches a timestamp."""
 
 from octavo.kernels.compiled.buffers cimport *
 from octavo.kernels.compiled.layout cimport *

@@ -33,7 +33,7 @@ class SegmentRange:
     start: int
     end: int
     size: int
-    first_offset: int  # of the batch at `start`
+    first_offset: int  # of the batch at `start`; at the start of the file, the segment's base offset
     end_offset: int  # exclusive
 
 
@@ -119,7 +119,7 @@ def plan_partition(
 def grouped(
     parts: Sequence[_Part], size_of: Callable[[_Part], int], most_bytes: int, fewest: int = 1
 ) -> list[list[_Part]]:
-    """Group neighbours up to a size, but into no fewer groups than this, if there are as many parts."""
+    """Group neighbours up to a size, but into at least `fewest` groups, if there are as many parts."""
     groups: list[list[_Part]] = []
     left = 0
     for place, part in enumerate(parts):

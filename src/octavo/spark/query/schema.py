@@ -36,7 +36,7 @@ def schema_of(columns: tuple[str, ...]) -> StructType:
 
 
 def columns_of(text: str | None, include_headers: bool) -> tuple[str, ...]:
-    """The columns that the option `columns` names; without it, all of them."""
+    """The columns that the option `columns` names; without it, all, but headers only with `include_headers`."""
     if text is None:
         return tuple(name for name in TYPES if include_headers or name != "headers")
     known = {name.lower(): name for name in TYPES}

@@ -1,5 +1,5 @@
-"""The options of the sink: the table from which the docs are generated, and the values that `parsing` checks for
-tasks."""
+"""The options of the sink: the table from which the docs are generated, and their values after `parsing` has checked
+them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SINK_OPTIONS = (
     Option(
         "lockTimeout", "60s", "both", "how long a commit waits for a directory that another writer holds", ours=True
     ),
-    Option("kafka.batch.size", "16384", "both", "bytes of a batch before compression"),
+    Option("kafka.batch.size", "16384", "both", "how many bytes a batch may have before compression"),
     Option(
         "kafka.compression.type", "none", "both", "gzip, snappy, lz4 or zstd; the topic's compression.type overrides it"
     ),

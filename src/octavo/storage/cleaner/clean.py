@@ -1,6 +1,7 @@
 """Cleans logs, in the background of a `LogManager` or as a job: keys → groups → swap → checkpoint.
 
-A log goes through these steps. A crash before step 3 leaves it unchanged; after that, loading finishes the swap.
+A log goes through these steps. Until step 3 decides the swap, a crash leaves it unchanged; from then on, loading
+finishes the swap.
 
 1. The keys of the dirty part are read into an offset map (one task per log).
 2. Each group of segments is rewritten next to the old ones (one task per group, for all logs at once).

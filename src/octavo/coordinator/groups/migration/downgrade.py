@@ -20,6 +20,7 @@ from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE
 def downgraded(before: ConsumerGroup, outcome: GroupOutcome, view: View) -> GroupOutcome:
     """The outcome of an event, with a classic group if the event removed the last member of the consumer protocol.
 
+    The configs group.consumer.migration.policy and group.max.size must allow it.
     The other members get their targets as assignments, and are told to join again.
     """
     group, effects = outcome
