@@ -369,6 +369,15 @@ def test_a_certificate_that_cannot_be_used_is_named(tmp_path: Path, configs: dic
         Broker(tmp_path / "logs", listen="SSL://127.0.0.1:0", configs={**configs, kind: "JKS"})
 
 
+@pytest.mark.parametrize("key", ["ssl.keystore.key", "ssl.truststore.certificates"])
+@pytest.mark.parametrize("text", ["", "nonsense", "\u00e9"])
+def test_a_config_with_a_certificate_that_cannot_be_used_is_named(
+    tmp_path: Path, configs: dict[str, str], key: str, text: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"listener SSL: {key}"):
+        Broker(tmp_path / "logs", listen="SSL://127.0.0.1:0", configs={**configs, key: text})
+
+
 def test_a_tls_listener_without_a_key_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"listener SSL: .*needs ssl\.keystore\.location"):
         Broker(tmp_path / "logs", listen="SSL://127.0.0.1:0", configs={})

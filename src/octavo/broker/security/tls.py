@@ -32,7 +32,8 @@ def server_context(listener: Listener) -> ssl.SSLContext:
     try:
         _load_key(context, config)
         if config.ssl_truststore_certificates is not None:
-            context.load_verify_locations(cadata=config.ssl_truststore_certificates)
+            with _naming("ssl.truststore.certificates"):
+                context.load_verify_locations(cadata=config.ssl_truststore_certificates)
         elif config.ssl_truststore_location is not None:
             _check_pem(config.ssl_truststore_type, "truststore")
             with _naming(config.ssl_truststore_location):
@@ -51,7 +52,8 @@ def _load_key(context: ssl.SSLContext, config: BrokerTable) -> None:
         with tempfile.TemporaryDirectory() as folder:  # ssl reads only files; nobody else can enter the folder
             path = Path(folder, "key.pem")
             path.write_text(f"{config.ssl_keystore_key}\n{config.ssl_keystore_certificate_chain or ''}\n")
-            context.load_cert_chain(path, password=password)
+            with _naming("ssl.keystore.key or ssl.keystore.certificate.chain"):
+                context.load_cert_chain(path, password=password)
     elif config.ssl_keystore_location is not None:
         _check_pem(config.ssl_keystore_type, "keystore")
         with _naming(config.ssl_keystore_location):
@@ -61,12 +63,14 @@ def _load_key(context: ssl.SSLContext, config: BrokerTable) -> None:
 
 
 @contextmanager
-def _naming(path: str) -> Iterator[None]:
-    """Name the file in an error of `ssl`, which does not."""
+def _naming(source: str) -> Iterator[None]:
+    """Name the file or config in an error of `ssl`, which does not."""
     try:
         yield
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror or error}") from None
+        raise ConfigError(f"{source}: {error.strerror or error}") from None
+    except (ValueError, TypeError) as error:  # certificates in a config that are empty, or not ASCII
+        raise ConfigError(f"{source}: {error}") from None
 
 
 def _check_pem(kind: str, store: str) -> None:
