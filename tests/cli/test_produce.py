@@ -186,6 +186,11 @@ def test_a_transaction_is_all_or_nothing(store: Path) -> None:
             ["--format", "json"],
             "line 1: header 1 has null as its key, expected a string",
         ),
+        (
+            b'{"headers":[{"key":"h","value":1}]}',
+            ["--format", "json"],
+            "line 1: the value of header 1 is a number, expected a string, null or",
+        ),
         (b'{"timestamp":"now"}', ["--format", "json"], "line 1: timestamp is a string, expected a whole number"),
         (b'{"timestamp":1.5}', ["--format", "json"], "line 1: timestamp is 1.5, expected a whole number"),
         (b'{"timestamp":1%s}' % (b"0" * 19), ["--format", "json"], "line 1: timestamp 10000000000000000000, expected"),

@@ -45,7 +45,8 @@ TO_HIGH_WATERMARK = -1
 
 
 class PartitionLog(Log):
-    """Thread-safe. Appends, rolls, retention and truncation take turns; readers wait for none of them.
+    """Thread-safe. Appends, rolls, retention and truncation take turns. Readers do not wait for them, unless a file is
+    removed before it can be opened.
 
     With `is_sole_replica`, each append raises the high watermark to the log's end.
     """
@@ -110,7 +111,8 @@ class PartitionLog(Log):
         *,
         min_one_batch: bool = True,
     ) -> Fetched:
-        """A file range that starts with the batch that holds the offset; OffsetOutOfRangeError outside the log."""
+        """A file range that starts with the first batch with the offset or a later one; OffsetOutOfRangeError outside
+        the log."""
         return self._reading(self._read, ReadRequest(start_offset, max_bytes, min_one_batch), isolation)
 
     def fetch(self, start_offset: int, max_bytes: int, isolation: Isolation) -> tuple[Fetched, bytes]:

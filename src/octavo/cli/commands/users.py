@@ -28,8 +28,8 @@ from octavo.errors import OctavoError
 def command(logdirs: tuple[str, ...], add: str | None, deleted: str | None, iterations: int, as_json: bool) -> None:
     """List the users who log in with SCRAM, add one, or remove one, while no broker runs.
 
-    A user who is added can log in with SCRAM-SHA-256 and with SCRAM-SHA-512; a missing LOGDIR is created. While `octavo
-    broker` runs, use Kafka's kafka-configs instead.
+    A user who is added can log in with SCRAM-SHA-256 and with SCRAM-SHA-512; --add creates a missing LOGDIR. While
+    `octavo broker` runs, use Kafka's kafka-configs instead.
     """
     if add is not None and deleted is not None:
         raise click.UsageError("give --add or --delete, not both")

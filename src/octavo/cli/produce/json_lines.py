@@ -64,7 +64,7 @@ def _headers(found: object, read: Read, number: int) -> Iterator[tuple[str, byte
             raise InputError(
                 f"line {number}: header {place} has {_kind(header.get('key'))} as its key, expected a string"
             )
-        yield header["key"], _content(header.get("value"), read, number, f"header {place}")
+        yield header["key"], _content(header.get("value"), read, number, f"the value of header {place}")
 
 
 def _content(found: object, read: Read, number: int, what: str) -> bytes | None:

@@ -213,7 +213,8 @@ class Producer(Closing):
     def commit_transaction(self) -> None:
         """Append what is waiting, then commit: readers of committed records see the whole transaction.
 
-        If a record could not be appended its error is raised, and only `abort_transaction` can follow.
+        If a record could not be appended, IllegalStateError is raised from its error (KafkaStorageError if it was one),
+        and only `abort_transaction` can end the transaction.
         TransactionIncompleteError means that the commit is final, but not all partitions have their marker yet.
         """
         transaction = self._open_session()

@@ -22,7 +22,7 @@ class GroupCoordinator:
     that use the consumer protocol, and `local` the members in this process; `offsets` has commits and fetches,
     `configs` what was set for individual groups, `admin` the rest.
 
-    Thread-safe. All of them share one lock, and the state that is rebuilt from `__consumer_offsets`.
+    Thread-safe. All but `configs` share one lock, and the state that is rebuilt from `__consumer_offsets`.
     """
 
     def __init__(self, log_manager: LogManager) -> None:

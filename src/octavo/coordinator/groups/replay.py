@@ -41,7 +41,7 @@ class ReplayedMarker(NamedTuple):
 def replay(
     topic_partition: TopicPartition, log: PartitionLog, position: int
 ) -> Iterator[ReplayedRecord | ReplayedMarker]:
-    """Everything from a position up to the log's end, in order."""
+    """All records with a key, and all markers, from the offset `position` up to the log's end, in order."""
     end = log.log_end_offset
     while position < end:
         _, data = log.fetch(position, _BYTES_AT_ONCE, Isolation.READ_UNCOMMITTED)

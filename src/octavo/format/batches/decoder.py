@@ -23,8 +23,9 @@ from octavo.kernels.layout import Code, Column, Kind
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# A filling of the columns ends with the batch that brings it to this many bytes: memory use stays flat, and columns in
-# the CPU's cache are filled twice as fast as larger ones (measured with lz4 on a core with 1.25 MB of L2).
+# A filling of the columns ends with the batch, or the set of compressed batches, that brings it to this many bytes:
+# memory use stays flat, and columns in the CPU's cache are filled twice as fast as larger ones (measured with lz4 on a
+# core with 1.25 MB of L2).
 TARGET_BYTES = 2 << 20
 # Compressed batches are decoded in sets of about this many decompressed bytes or batches, while the CPU caches them.
 UNPACK_BYTES = 256 << 10
@@ -52,7 +53,7 @@ class Decoder:
     def decode(self, data: Buffer, table: NDArray[np.void]) -> Iterator[RecordColumns]:
         """The records of all batches in the table, in one or more fillings of the columns.
 
-        There is more than one if they hold more than `TARGET_BYTES`. The records before a damaged batch are yielded
+        There may be more than one if they hold more than `TARGET_BYTES`. The records before a damaged batch are yielded
         before the error is raised.
         """
         view = memoryview(data).cast("B")

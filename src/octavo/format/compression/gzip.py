@@ -92,8 +92,8 @@ def _behind_zero(data: memoryview, position: int) -> int:
 def _read_member(data: memoryview, start: int, feed: int, scratch: Scratch, at: int, stop: int) -> tuple[int, int]:
     """Inflate and check one member; returns the positions after it in the input and in the scratch.
 
-    The inflater copies input it does not need, so a member that others may follow is fed in growing pieces. The output
-    is requested in one piece if the last trailer gives its size.
+    The inflater copies input it does not need, so all members but the first, which is usually the only one, are fed in
+    growing pieces. The output is requested in one piece if the last trailer gives its size.
     """
     inflater = inflate.decompressobj(RAW_DEFLATE)
     begin, crc, position = at, 0, start

@@ -50,5 +50,5 @@ class PassedDamage:
 
 
 def not_read(path: object, error: OSError) -> Note:
-    """The note about a file that cannot be read, if nothing else reports it."""
+    """The note about a file that could not be read."""
     return Note(str(path), f"{error.strerror or error}; not read", is_damage=True)

@@ -49,8 +49,8 @@ def walk_past(
 def walk_into(log: ReadableFile, start: int, end: int, next_offset: int, path: str = "") -> Iterator[Chunk]:
     """The batches from a position on, as far as they can be followed.
 
-    The length of a damaged batch may itself be damaged. If the next batch does not continue its offsets, the bytes it
-    claims are searched for sound batches, and the walk continues with the first of them.
+    The length of a damaged batch may itself be damaged. If the next batch does not continue its offsets, or is not in
+    the same chunk, the bytes that the damaged batch claims are searched for a sound one, and the walk continues there.
     """
     resumed: int | None = start
     while resumed is not None:

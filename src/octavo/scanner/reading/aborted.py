@@ -79,10 +79,12 @@ class AbortedOf:
         ]
         if unknown:
             self._known = AbortedRanges([*self._task.aborted, *unknown])
-            several = f"{len(unknown)} aborted transactions are missing from the transaction indexes, the first"
-            missing = several if len(unknown) > 1 else "1 aborted transaction is missing from the transaction indexes,"
-            first = f"of producer {unknown[0].producer_id} up to offset {unknown[0].last_offset}"
-            self._findings.note(self._task.folder, f"{missing} {first}; found through markers in the log and left out")
+            several = len(unknown) > 1
+            missing = f"{len(unknown)} aborted transactions are" if several else "1 aborted transaction is"
+            first = f"of producer {unknown[0].producer_id}, up to offset {unknown[0].last_offset}"
+            named = f"(the first {first})" if several else f"({first})"
+            sentence = f"{missing} missing from the transaction indexes {named}; found through markers in the log"
+            self._findings.note(self._task.folder, f"{sentence} and left out")
 
 
 def look_ahead(task: ReadTask) -> list[AbortedTxn]:

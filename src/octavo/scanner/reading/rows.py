@@ -14,7 +14,7 @@ from octavo.scanner.reading.aborted import AbortedRanges
 
 
 def all_delivered(summary: BatchSummary, start: int, end: int) -> bool:
-    """Whether a consumer gets all records of the batches, as in most chunks; then `delivered` would keep them all.
+    """True only if a consumer gets all records of the batches, as in most chunks; `delivered` would then keep them all.
 
     They have magic 2 and CreateTime; none belongs to a transaction, is a marker, or lies outside the bounds.
     """

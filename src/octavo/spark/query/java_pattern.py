@@ -53,7 +53,8 @@ def compile_java(pattern: str) -> re.Pattern[str]:
         try:
             return re.compile(_Translation(pattern).text, re.ASCII)
         except (re.error, Warning) as error:
-            raise ConfigError(f"subscribePattern '{pattern}' is not a regular expression: {error}") from None
+            problem = f"is not a regular expression that Python understands: {error}"
+            raise ConfigError(f"subscribePattern '{pattern}' {problem}") from None
 
 
 class _Translation:

@@ -163,7 +163,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ends
 
     def _end(self, topic_partition: TopicPartition, known: PartitionOffsets) -> int:
-        """A partition's current end, never below what was read: a high watermark may go back after a broker's crash."""
+        """A partition's current end, not below what was read unless the log lost it: a high watermark may go back after
+        a broker's crash."""
         latest = self._latest[topic_partition]
         return max(latest, min(known.get(topic_partition, latest), self._partitions[topic_partition].readable_end))
 

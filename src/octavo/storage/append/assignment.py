@@ -50,4 +50,4 @@ class WritableBatches(NamedTuple):
     last_offset: int
     max_timestamp: int
     with_producers: bool  # a batch has a producer id
-    log_append_time: int = NO_TIMESTAMP  # -1 with CreateTime
+    log_append_time: int = NO_TIMESTAMP  # -1 if none was assigned

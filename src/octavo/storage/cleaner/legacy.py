@@ -124,4 +124,5 @@ def _check_empty(table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> None:
     for row in np.flatnonzero(verdicts & BatchVerdict.RETAIN_EMPTY)[:1]:
         offset, magic = table[row]["base_offset"], table[row]["magic"]
         found = f"the message at offset {offset} would be kept without its record"
-        raise OctavoError(f"{found}: it has magic {magic}, but only a v2 batch can be empty")
+        problem = f"it has magic {magic}, but only a v2 batch can be empty"
+        raise OctavoError(f"{found}: {problem}. Rewrite the log with octavo upgrade first")

@@ -78,7 +78,7 @@ class OffsetCheckpoints:
         self._write(RECOVERY_POINT_CHECKPOINT, points, self.recovery_points)
 
     def write_log_start_offsets(self, logs: Logs) -> None:
-        """Write the log start offsets, but only for logs that start inside a segment."""
+        """Write the log start offsets, but only for logs that start after the base offset of their first segment."""
         starts = {topic_partition: log.log_start_offset for topic_partition, log in logs.items()}
         starts = {
             topic_partition: start

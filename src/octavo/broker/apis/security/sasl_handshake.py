@@ -1,7 +1,7 @@
 """SaslHandshake: lets a client choose how to log in.
 
-Unlike Kafka: the mechanisms are PLAIN and SCRAM; GSSAPI, OAUTHBEARER and delegation tokens need services that a
-single node does not have.
+Unlike Kafka: the mechanisms are PLAIN and SCRAM. GSSAPI and OAUTHBEARER would need other services (Kerberos, an issuer
+of tokens), and there are no delegation tokens.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def joining_static_member(change: Transition, instance_id: str, member_id: str, 
 
 
 def _check_epoch(member: Member, request: Heartbeat) -> None:
-    """Refuse a member that has missed an epoch. The previous one is accepted if the last answer may have been lost."""
+    """Refuse an epoch that is not the member's. The previous one is accepted if the last answer may have been lost."""
     if request.epoch == member.member_epoch:
         return
     owned = request.owned
