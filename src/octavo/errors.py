@@ -123,7 +123,8 @@ class UnsupportedCompressionTypeError(EncodingError):
 
 
 class ScanError(OctavoError):
-    """Something that cannot be read: it does not exist, or it disappeared while being read."""
+    """Something that cannot be read, because it does not exist or disappeared meanwhile; or a scan with an invalid
+    argument."""
 
 
 class NoLogDirError(ScanError):
@@ -136,7 +137,7 @@ class DataLossError(ScanError):
 
 
 class ConfigError(OctavoError, ValueError):
-    """A config that Kafka does not know, or an invalid value for one."""
+    """An unknown or unsupported config or option, or an invalid value for one."""
 
 
 class KafkaError(OctavoError):
@@ -168,7 +169,7 @@ class OffsetOutOfRangeError(KafkaError, kafka_name="OffsetOutOfRangeException", 
 
 
 class PolicyViolationError(KafkaError, kafka_name="PolicyViolationException", error="POLICY_VIOLATION", code=44):
-    """A request that the topic's configs forbid, such as deleting records when cleanup.policy lacks delete."""
+    """A request that a rule forbids, such as deleting records when the topic's cleanup.policy lacks delete."""
 
 
 class KafkaStorageError(KafkaError, kafka_name="KafkaStorageException", error="KAFKA_STORAGE_ERROR", code=56):
@@ -183,7 +184,7 @@ class TransactionIncompleteError(KafkaStorageError):
 
 
 class LogDirError(OctavoError):
-    """A log directory that cannot be used: locked, not a directory, or belonging to another broker."""
+    """A log directory that cannot be used, for example because it is locked or belongs to another broker."""
 
 
 class LogDirLockedError(LogDirError):
@@ -191,7 +192,7 @@ class LogDirLockedError(LogDirError):
 
 
 class StagedFileLostError(LogDirError):
-    """A staged file of a decided commit is missing or damaged."""
+    """A staged file that a commit needs is missing or damaged."""
 
 
 class InvalidTopicError(KafkaError, kafka_name="InvalidTopicException", error="INVALID_TOPIC_EXCEPTION", code=17):
@@ -256,7 +257,7 @@ class CorruptBatchError(AppendRejected, kafka_name="CorruptRecordException", err
 
 
 class RecordTooLargeError(AppendRejected, kafka_name="RecordTooLargeException", error="MESSAGE_TOO_LARGE", code=10):
-    """A batch of more than max.message.bytes."""
+    """A batch of more than max.message.bytes, or a record that is too large for its producer's configs."""
 
 
 class RecordBatchTooLargeError(

@@ -128,6 +128,7 @@ def test_another_topic_of_the_same_name_is_refused(tmp_path: Path) -> None:
     run = octavo("copy", str(source), str(target), "--topic", "t")
     assert (run.exit, run.stdout) == (1, "")
     assert f"{target / 't-0'}: its topic id is " in run.stderr
+    assert run.stderr.endswith("; use another log directory, or move this folder away\n")
     assert log_bytes(target / "t-0") == before
 
 
@@ -369,6 +370,14 @@ def test_topics_by_a_pattern(tmp_path: Path) -> None:
     assert run.exit == 1
     assert "there is no topic to copy; the topics are: " in run.stderr
     assert octavo(*line, "(").exit == 2
+
+
+def test_many_topics_that_do_not_match_are_counted(tmp_path: Path) -> None:
+    for number in range(12):
+        write_segment(tmp_path / "source" / f"t{number:02}-0", 0, batch(0))
+    run = octavo("copy", str(tmp_path / "source"), str(tmp_path / "target"), "--include", "u.*")
+    assert run.exit == 1
+    assert run.stderr.endswith("the topics are: t00, t01, t02, t03, t04, t05, t06, t07, t08, t09 and 2 more\n")
 
 
 def test_a_target_that_something_else_wrote_is_refused(tmp_path: Path) -> None:

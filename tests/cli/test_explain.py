@@ -90,6 +90,10 @@ def test_why_the_batches_end(tmp_path: Path, tail: bytes, meaning: str, first_fi
     assert anatomy.exit == exit_code
 
 
+def test_one_byte_is_left(tmp_path: Path) -> None:
+    assert " 1 byte is left, but a batch begins with at least 18" in explain(tmp_path, BATCH + b"\0").stdout
+
+
 def test_flaws_of_batches(tmp_path: Path) -> None:
     damaged = bytearray(BATCH + SECOND)
     damaged[30] ^= 1

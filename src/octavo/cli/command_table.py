@@ -46,7 +46,7 @@ COMMANDS: dict[str, Command] = {
         verbatim=True,
         completion="octavo.cli.dump_log.completion",
     ),
-    "explain": Command("octavo.cli.explain.command", "Show what is in a log file, byte by byte."),
+    "explain": Command("octavo.cli.explain.command", "Show what is in a file of a log directory, byte by byte."),
     "groups": Command("octavo.cli.commands.groups", "Show the committed offsets and the lag of groups."),
     "help": Command("octavo.cli.commands.help", "Explain a command, or list all of them."),
     "lookup": Command("octavo.cli.commands.lookup", "Show where an offset or a time is found, and how."),

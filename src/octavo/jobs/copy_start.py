@@ -1,5 +1,5 @@
-"""Determines where the copy of a partition begins: at the destination's end, if the source begins with the same
-batches."""
+"""Determines where the copy of a partition begins: at the destination's end, if the source has the same batch before
+it."""
 
 from __future__ import annotations
 

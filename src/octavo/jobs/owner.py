@@ -55,8 +55,8 @@ def owned_as(
 ) -> Iterator[Store]:
     """Within the block this job owns the directories, as a `LogManager` or a subclass of it. No background work runs.
 
-    What the job itself schedules, such as the removal of files, is done when the block ends, unless `runs_when_due` is
-    set.
+    What the job itself schedules, such as the removal of files, is done when the block ends, or, with `runs_when_due`,
+    when it is due. In a dry run it is dropped.
     """
     clock: Clock = SystemClock() if ownership.now_ms is None else ManualClock(ownership.now_ms)
     scheduler = JobScheduler() if ownership.runs_when_due else EndScheduler(runs_at_end=not ownership.dry_run)

@@ -16,7 +16,7 @@ from octavo.testing.journal import Journal
 
 
 class ClockLoop(asyncio.SelectorEventLoop):
-    """Its timers come due when the clock is advanced."""
+    """Its timers come due as time passes, and when the clock is advanced."""
 
     def __init__(self, clock: ShiftedClock) -> None:
         super().__init__()

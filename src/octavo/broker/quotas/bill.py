@@ -36,7 +36,8 @@ class Bill:
         self._throttle_ms = max(self._throttle_ms, self._limiter.worked(self._request, seconds))
 
     def pay(self, row: Row | None = None, size: int = 0) -> Row | None:
-        """If the client is over its quota, mute its connection, and return the answer to send instead of `row`."""
+        """Mute the connection of a client that is over its quota. Returns the answer to send instead of `row`, or None
+        if `row` stays as it is."""
         if self._api is FETCH:
             self._throttle_ms = self._limiter.fetched(self._request, size, self._throttle_ms)
         if not self._throttle_ms:

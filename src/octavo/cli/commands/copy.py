@@ -51,9 +51,10 @@ def command(
 
     All topics are copied, internal ones too, except the cluster's metadata; --topic and --include choose some. Batches
     are appended one by one: segments, indexes and producer state are built again, under the configs that the topic has
-    in DST. A new topic gets the id and the configs of the one in SRC; --config sets more. If a partition exists in
-    DST, the copy continues at its end, unless its topic id or its last batch differs from SRC's. SRC may be in use or
-    damaged: a damaged batch is skipped and reported on stderr; the exit code is then 1.
+    in DST. A new topic gets the id and the configs of the one in SRC; --config changes them, and those of an existing
+    topic. If a partition exists in DST, the copy continues at its end, unless its topic id or its last batch differs
+    from SRC's. SRC may be in use or damaged: a damaged batch is skipped and reported on stderr; the exit code is then
+    1.
 
     A DST that something other than octavo wrote, such as a broker, is refused: SRC and DST may have been swapped.
     """
@@ -102,7 +103,7 @@ def _listed(source: str, topics: Sequence[str], include: re.Pattern[str] | None)
         source, lambda wanted: wanted.topic != CLUSTER_METADATA_TOPIC and bool(pattern.fullmatch(wanted.topic))
     )
     if not log_dirs.partitions and not log_dirs.unreadable():
-        there = ", ".join(sorted(log_dirs.topics())[:10]) or "none"
+        there = first_of(sorted(log_dirs.topics())) or "none"
         raise ScanError(f"{log_dirs.shown()}: there is no topic to copy; the topics are: {there}")
     return log_dirs
 

@@ -31,9 +31,9 @@ def command(
 ) -> int:
     """Rebuild the offset and time indexes of LOGDIR, as appending the same batches would make them.
 
-    Prints one line per segment whose indexes change. index.interval.bytes and segment.index.bytes are the topic's. Logs
-    do not change: the indexes of a damaged log end before the damage, which is reported; the exit code is then 1. A
-    directory that a broker or another process has locked is refused.
+    Prints one line per segment whose indexes change or whose log is damaged. index.interval.bytes and
+    segment.index.bytes are the topic's, unless --config gives others. Logs do not change: the indexes of a damaged log
+    end before the damage; the exit code is then 1. A directory that a broker or another process has locked is refused.
     """
     with directories(logdirs, topics, write=not dry_run) as found:
         tasks = [task for directory in found for task in job.plan(directory, configs, write=not dry_run)]

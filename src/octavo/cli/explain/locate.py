@@ -12,6 +12,7 @@ from octavo.cli.explain.open_log import OpenLog
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.kernels import layout
 from octavo.kernels.layout import Stop
+from octavo.system.shown import count
 
 
 class BatchPlacement(NamedTuple):
@@ -56,7 +57,8 @@ def tail_text(log: OpenLog, tail: FileTail) -> str:
         return "the file ends with its last batch"
     if tail.stop is Stop.INCOMPLETE_HEADER:
         needed = layout.HEADER_UP_TO_MAGIC + 1
-        return f"{left} bytes are left, but a batch begins with at least {needed}: the end of an append is missing"
+        are_left = f"{count(left, 'byte')} {'is' if left == 1 else 'are'} left"
+        return f"{are_left}, but a batch begins with at least {needed}: the end of an append is missing"
     size = int.from_bytes(log.read_at(tail.position + layout.SIZE_POSITION, 4), signed=True)
     if tail.stop is Stop.INCOMPLETE_BATCH:
         takes = size + layout.LOG_OVERHEAD

@@ -28,7 +28,8 @@ def check_kraft_snapshot(path: Location, findings: FindingCollector) -> None:
 
 
 class _Check:
-    """The offsets of a snapshot's records run from 0 without a gap; all batches have the epoch in its name."""
+    """The offsets of a snapshot's records run from 0 without a gap; all batches have the epoch in its name or, if it
+    has none there, that of the first batch."""
 
     def __init__(self, path: Location, findings: FindingCollector) -> None:
         self._path = path

@@ -89,7 +89,7 @@ def append_record(batch, int64_t timestamp, key, value, bytes headers, int64_t w
 
 
 def close_batch(batch):
-    """Close an open batch: from now on it has no room. Closed batches stay unchanged."""
+    """Close an open batch: from now on it has no room. One that is already closed stays as it is."""
     cdef Py_buffer view
     PyObject_GetBuffer(batch, &view, PyBUF_WRITABLE)
     if view.len >= BATCH_OVERHEAD:

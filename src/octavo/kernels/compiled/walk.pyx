@@ -87,10 +87,11 @@ cdef inline int kind_of(const Batch *row) noexcept nogil:
 
 
 def next_run(table, Py_ssize_t first, int64_t max_bytes):
-    """The rows from `first` on that are of one kind: (Kind, end row, most records they can hold, bytes after headers).
+    """Find the rows from `first` on that are of one kind; returns (kind, end row, records, bytes).
 
-    A run ends with the row that brings it to `max_bytes`; a larger row is a run of its own. Messages of a run are
-    consecutive, so that one call decodes them all.
+    Records and bytes are the most that uncompressed rows hold; compressed ones may unpack to more. A run ends with the
+    row that brings it to `max_bytes`; a larger row is a run of its own. Messages of a run are consecutive, so that one
+    call decodes them all.
     """
     cdef Py_buffer view
     cdef const Batch *rows
@@ -107,7 +108,7 @@ def next_run(table, Py_ssize_t first, int64_t max_bytes):
                 break
             if kind == MESSAGE and end > first and rows[end - 1].position + rows[end - 1].size != rows[end].position:
                 break
-            # A count is limited to what its bytes can hold; the decoder refuses a larger one.
+            # An uncompressed batch's count is limited to what its bytes can hold; the decoder refuses a larger one.
             records += 1 if kind == MESSAGE else min(max(rows[end].count, 0), area // MIN_RECORD_BYTES)
             size += area
             end += 1

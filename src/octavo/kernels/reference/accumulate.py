@@ -64,7 +64,7 @@ def append_record(
 
 
 def close_batch(batch: bytearray) -> None:
-    """Close an open batch: from now on it has no room. Closed batches stay unchanged."""
+    """Close an open batch: from now on it has no room. One that is already closed stays as it is."""
     with _turn:
         if len(batch) >= layout.BATCH_OVERHEAD:
             batch[layout.MAGIC_POSITION] = 2

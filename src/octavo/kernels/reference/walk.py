@@ -83,11 +83,11 @@ def _message(entry: memoryview, magic: int, check_crc: bool) -> tuple[tuple[Any,
 
 
 def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, int, int, int]:
-    """Find the rows from `first` on that are of one kind; returns (kind, end row, most records they can hold, bytes
-    after headers).
+    """Find the rows from `first` on that are of one kind; returns (kind, end row, records, bytes).
 
-    A run ends with the row that brings it to `max_bytes`; a larger row is a run of its own. Messages of a run are
-    consecutive, so that one call decodes them all.
+    Records and bytes are the most that uncompressed rows hold; compressed ones may unpack to more. A run ends with the
+    row that brings it to `max_bytes`; a larger row is a run of its own. Messages of a run are consecutive, so that one
+    call decodes them all.
     """
     if not 0 <= first < len(table):
         raise ValueError(f"row {first} is not in a table of {len(table)} rows")
@@ -99,7 +99,7 @@ def next_run(table: NDArray[np.void], first: int, max_bytes: int) -> tuple[int, 
             break
         if kind == Kind.MESSAGE and end > first and before["position"] + before["size"] != row["position"]:
             break
-        # A count is limited to what its bytes can hold; the decoder refuses a larger one.
+        # An uncompressed batch's count is limited to what its bytes can hold; the decoder refuses a larger one.
         records += 1 if kind == Kind.MESSAGE else min(max(int(row["count"]), 0), area // layout.MIN_RECORD_BYTES)
         size += area
         end += 1

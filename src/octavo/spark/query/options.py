@@ -25,7 +25,7 @@ class Option:
     default: str
     scope: _Scope
     meaning: str
-    ours: bool = False  # not an option of Spark's Kafka source
+    ours: bool = False  # an option of neither Spark nor its Kafka source
 
 
 SOURCE_OPTIONS = (

@@ -23,7 +23,7 @@ class PassingError(OctavoError):
 
 
 def ask(server: Address, api: Api, version: int, body: Row) -> Row:
-    """The answer to a request; raises PassingError if nobody answers."""
+    """The answer to a request; raises PassingError if nobody answers, OctavoError if the answer is not Kafka's."""
     request = request_frame(api, version, encode(api.request, version, body), correlation_id=0, client_id=_CLIENT_ID)
     try:
         with socket.create_connection(server, _CONNECT_SECONDS) as connection:

@@ -16,7 +16,7 @@ from octavo.system.url_path import UrlPath
 
 
 class Originals(FilesToRead, Protocol):
-    """The part of a `FileSystem` that an overlay is laid over."""
+    """The files that an overlay is laid over: this machine's, or those at URLs."""
 
     def others(self, folder: Path) -> list[str]: ...
 
@@ -55,8 +55,8 @@ class _NoLock:
 class OverlayFileSystem:
     """Files are opened for reading only; writes go to files in the `scratch` folder.
 
-    It shows the machine's files, and those `at_urls` under their `UrlPath`. A truncated log is not copied: it just ends
-    earlier. An index is copied at its first write. Thread-safe. A folder is renamed with its files but without
+    It shows the machine's files, and those `at_urls` under their `UrlPath`. A file is copied when it is first written
+    to; one that is only truncated just ends earlier. Thread-safe. A folder is renamed with its files but without
     subfolders: partitions have none.
     """
 

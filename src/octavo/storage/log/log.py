@@ -249,7 +249,7 @@ class Log(ABC):
         self.tell_watchers()
 
     def watch(self, on_change: Callable[[], None]) -> None:
-        """Call `on_change` after each append, on the appending thread, and when the log is closed or deleted."""
+        """Call `on_change` after each append, on the appending thread, and when the log can no longer be used."""
         self._watchers = (*self._watchers, on_change)
 
     def unwatch(self, on_change: Callable[[], None]) -> None:

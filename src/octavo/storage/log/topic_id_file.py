@@ -25,7 +25,10 @@ class TopicIdFile:
         """Raise if the file holds another topic's id."""
         if self.topic_id is not None and self.topic_id != topic_id:
             found, expected = kafka_uuid.to_text(self.topic_id), kafka_uuid.to_text(topic_id)
-            raise InconsistentTopicIdError(f"{self._path.parent}: its topic id is {found}, expected {expected}")
+            problem = f"its topic id is {found}, expected {expected}: another topic had the same name"
+            raise InconsistentTopicIdError(
+                f"{self._path.parent}: {problem}; use another log directory, or move this folder away"
+            )
 
     def write(self, topic_id: bytes) -> None:
         """Write the id unless it is already there; refuse a different one."""

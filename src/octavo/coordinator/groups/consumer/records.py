@@ -90,7 +90,7 @@ def member_tombstones(group_id: str, member_id: str) -> list[Write]:
 
 
 def all_writes(group: ConsumerGroup) -> list[Write]:
-    """The records of a whole group."""
+    """The records of a group that was a classic one until now, and therefore has no regular expressions."""
     group_id, members = group.group_id, group.members.values()
     return [
         *(member_write(group_id, member) for member in members),

@@ -24,8 +24,8 @@ def _all(topic: str) -> bool:
 class Heartbeat(NamedTuple):
     """A ConsumerGroupHeartbeat request: its fields, who sent it, and the token of its answer.
 
-    Fields that are null or -1 have not changed since the member's last heartbeat. Only a member in this process has its
-    own session timeout; the others have the group's.
+    Fields that are null, or a rebalance timeout of -1, have not changed since the member's last heartbeat. Only a
+    member in this process has its own session timeout; the others have the group's.
     """
 
     body: Row
