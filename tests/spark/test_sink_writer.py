@@ -182,7 +182,7 @@ def test_a_query_has_the_name_of_its_checkpoint_or_of_an_option(tmp_path: Path) 
     assert len(records(tmp_path / "logs")) == 3
     with pytest.raises(ConfigError, match="needs option 'checkpointLocation' on the writer, or 'txnAppId'"):
         stream_writer(options, schema(SCHEMA), False)
-    with pytest.raises(ConfigError, match="its file metadata has no query id"):
+    with pytest.raises(ConfigError, match="no query id was found in its file metadata"):
         stream_writer({**options, "checkpointLocation": str(tmp_path / "nothing")}, schema(SCHEMA), False)
 
 

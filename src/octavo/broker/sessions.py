@@ -86,12 +86,15 @@ class FetchSessions:
         return self._sessions.get(session_id)
 
     def begin(self, body: Row, version: int) -> FetchSession:
-        """The session of a request, already updated; RequestError if there is none, or its epoch differs.
+        """The session of a request, already updated.
+
+        Raises RequestError if there is none, if its epoch differs, if it identifies topics differently (by id or by
+        name), or if all sessions together would have too many partitions.
 
         | id, epoch | meaning |
         |---|---|
         | any, -1 | all partitions, without a session; a session with that id ends |
-        | any, 0 | all partitions, and a new session; a session with that id ends |
+        | any, 0 | all partitions, and a new session if there is room; a session with that id ends |
         | id, n | what changed since epoch n - 1 |
         """
         session_id, epoch, is_by_id = body["sessionId"], body["sessionEpoch"], version >= IDS_FROM_VERSION

@@ -21,7 +21,7 @@ def plain(text: str) -> str:
 
 
 def plain_json(text: str) -> str:
-    """The same JSON, with escapes in strings for what JSON itself does not escape."""
+    """The same JSON, with escapes for the control and bidirectional characters that JSON itself does not escape."""
     if text.isascii() and "\x7f" not in text:
         return text
     return _IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

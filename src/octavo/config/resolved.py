@@ -33,8 +33,8 @@ class LogConfig(TopicTable):
 
     @classmethod
     def of(cls, overrides: Mapping[str, Given] = _NONE, broker: Mapping[str, Given] = _NONE) -> Self:
-        """The defaults, overridden by the broker's synonyms, then by the topic's own; ConfigError for an unknown
-        name."""
+        """The defaults, overridden by the broker's synonyms, then by the topic's own; ConfigError for an unknown name
+        or an invalid value."""
         values: dict[str, Any] = {**parse_broker(broker)[0], **parse_topic(overrides)}
         if values.get("internal_segment_bytes") is not None:
             values["segment_bytes"] = values["internal_segment_bytes"]

@@ -41,7 +41,7 @@ class FetchedRecords(NamedTuple):
 def fetch(
     topic_partition: TopicPartition, log: PartitionLog, position: int, options: FetchOptions
 ) -> FetchedRecords | None:
-    """The records from a position on; None if there are none yet. Raises OffsetOutOfRangeError outside the log."""
+    """The records from a position on; None if no batch is there yet. Raises OffsetOutOfRangeError outside the log."""
     fetched, data = log.fetch(position, options.max_bytes, options.isolation)
     table, largest_offset = sound(topic_partition, walk(data, check_crc=options.check_crcs).table, log.log_end_offset)
     if not len(table):

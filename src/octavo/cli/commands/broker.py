@@ -152,7 +152,10 @@ def _opened(logdirs: Sequence[str], configs: Mapping[str, str]) -> LogDir:
 
 
 def _read(path: Path) -> Mapping[str, str]:
-    """A file's configs, except those that Octavo does not know; those that it does not use are named on stderr."""
+    """A file's configs, without log.dirs and those that Octavo does not know.
+
+    These, and those that it does not use, are named on stderr.
+    """
     found = java_properties.decode(path.read_bytes())
     known = {
         name: value

@@ -59,7 +59,7 @@ def _integer(layout: str) -> BytesDecoder:
 
     def decode(content: bytes) -> str:
         if len(content) < size:
-            raise InvalidRecordError(f"{len(content)} bytes to decode as a number, expected {size}")
+            raise InvalidRecordError(f"{len(content)} bytes to decode as a number, expected at least {size}")
         return str(unpack_from(content)[0])
 
     return decode

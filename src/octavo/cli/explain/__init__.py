@@ -1,1 +1,1 @@
-"""`octavo explain`: shows the content of a log file, byte by byte."""
+"""`octavo explain`: shows the content of a file of a log directory, byte by byte."""

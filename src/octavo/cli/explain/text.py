@@ -34,7 +34,7 @@ _OVERVIEW = "{:>10}  {:>12}  {:>12}  {:>8}  {:>9}  {:>5}  {:<6}  {}"
 
 
 def anatomy_lines(node: Node) -> Iterator[str]:
-    """One line per node, its name indented by its depth."""
+    """One line per node, or several where a terminal is too narrow; names are indented by depth."""
     is_narrow = sys.stdout.isatty() and shutil.get_terminal_size().columns < _WIDE
     layout = _NARROW if is_narrow else _Widths()
     rows = [(layout.position, "bytes", "field", "value", "meaning", "", 0), *_rows(node, 0, layout)]

@@ -62,7 +62,7 @@ class Consumer(Closing):
         self._states = self._assignment.states
         self._collector = Collector(self._states)
         self._named: frozenset[str] = frozenset()  # topics that are subscribed to by name
-        self._warned: frozenset[str] = frozenset()  # the names when missing topics were last reported
+        self._warned: frozenset[str] = frozenset()  # the names at the last check for missing topics
         self._loop: Iterator[ConsumerRecord] | None = None
         self._idle = Signal()
         self._is_woken = False
@@ -152,7 +152,10 @@ class Consumer(Closing):
             raise
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        """Yield records one by one; commits and ends when there has been none for consumer.timeout.ms."""
+        """Yield records one by one, until there has been none for consumer.timeout.ms or `wakeup` is called.
+
+        Before it ends, it commits, if commits are automatic.
+        """
         end = end_of(self.config.consumer_timeout_ms)
         found = True
         while True:

@@ -45,7 +45,11 @@ class Accumulator:
         self._is_disowned = False
 
     def queues(self, topic: str) -> TopicQueues:
-        """The queues of a topic; raises UnknownTopicOrPartitionError if the topic does not exist."""
+        """The queues of a topic.
+
+        A missing topic is created if auto.create.topics.enable is set; otherwise this raises
+        UnknownTopicOrPartitionError.
+        """
         with self._topics_lock:
             queues = self.topics.get(topic)
             if queues is None:

@@ -18,7 +18,7 @@ _ONLY_ABORT = "the transaction can only be aborted"
 
 
 class ProducerTransaction:
-    """The open transaction of a producer, if any. The producer's lock guards begin, commit and abort."""
+    """The open transaction of a producer, if any. The producer's lock guards begin and commit."""
 
     def __init__(self, session: Session, offsets: CommittedOffsets, identity: ProducerIdentity) -> None:
         self._session = session
@@ -35,7 +35,7 @@ class ProducerTransaction:
             raise IllegalStateError("a transaction is open already: end it before another begins")
 
     def begin(self) -> None:
-        """Begin a transaction; an earlier one whose end failed or was interrupted is completed first."""
+        """Begin a transaction; an earlier one whose end failed or was interrupted is ended first."""
         self._session.begin()
         self._reset()
         self.is_open = True

@@ -35,11 +35,14 @@ class GroupPartition:
         self.log = log
         self.groups: dict[str, Group] = {}
         self.offsets = StoredOffsets()
-        self.is_live = False  # if True, groups in memory are newer than their records
+        self.is_live = False  # if True, groups in memory are up to date: their records are skipped
         self._position = 0 if log is None else log.log_start_offset
 
     def catch_up(self) -> None:
-        """Read what was appended since the last time. Only the last of several records with the same key is decoded."""
+        """Read what was appended since the last time.
+
+        Of several records with the same key only the last is decoded, except for those of transactions.
+        """
         log, topic_partition = self.log, self.topic_partition
         if log is None or topic_partition is None or log.log_end_offset == self._position:
             return
@@ -70,7 +73,7 @@ class GroupPartition:
             self.groups.pop(group_id, None)
 
     def add_simple_groups(self, group_ids: Iterable[str]) -> None:
-        """Add groups that have committed offsets, but neither members nor a record of their own."""
+        """Add groups that have offsets, committed or pending, but neither members nor a record of their own."""
         for group_id in group_ids:
             if group_id not in self.groups:
                 self.groups[group_id] = ClassicGroup(group_id)

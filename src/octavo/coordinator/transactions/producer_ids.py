@@ -13,8 +13,9 @@ from octavo.storage.directory.log_roots import live
 from octavo.storage.files.small_file import replace_file
 from octavo.storage.log_manager import LogManager
 
-# Kafka's controllers count from 0. Ours start where theirs never get: if a broker took over the directory and gave
-# one of our ids to another producer, the log would take that producer's first batches for duplicates.
+# Kafka's controllers give out ids from 0 on. Octavo's ids start where theirs never get: if a broker took over the
+# directory and gave one of Octavo's ids to another producer, the log would take that producer's first batches for
+# duplicates.
 FIRST_PRODUCER_ID = 1 << 48
 BLOCK_SIZE = 1000
 _LAST_BLOCK = INT64_MAX - BLOCK_SIZE

@@ -60,7 +60,7 @@ class TransactionStates:
 
     def create(self, transactional_id: str, timeout_ms: int) -> TransactionMetadata:
         """The state from which a new id is initialized; it is not written."""
-        self.create_log()  # also the directory in which producer ids are stored
+        self.create_log()  # and the directory, if it is missing: producer ids are stored in it
         return TransactionMetadata(transactional_id, self._ids.allocate(), NO_PRODUCER_EPOCH, timeout_ms)
 
     def write(self, metadata: TransactionMetadata) -> TransactionMetadata:

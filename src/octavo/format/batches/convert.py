@@ -35,8 +35,8 @@ def down_convert(data: Buffer, to_magic: int, first_offset: int = 0, *, limit: i
 
     What older formats cannot hold is lost: below v2, headers, producer fields, leader epochs and whole control batches;
     below v1, timestamps too. Codec and timestamp type stay, and batches of `to_magic` or lower stay byte for byte.
-    Uncompressed records before `first_offset` are left out, since old consumers expect that message first. An
-    incomplete last batch is dropped.
+    Of the converted records, uncompressed ones before `first_offset` are left out, since old consumers expect to get
+    that offset first. An incomplete last batch is dropped.
     """
     _check_magic(to_magic)
     decoder = Decoder(limit=limit)
@@ -57,8 +57,9 @@ def up_convert(
 ) -> bytes:
     """The v0 or v1 message set of a produce request, converted to magic `to_magic` as the leader appends it.
 
-    In v2 the whole set becomes one batch. v0 records get the timestamp -1 with CreateTime. Without `traits` the set
-    keeps its producer's codec, and without `first_offset` the records keep their offsets.
+    In v2 the whole set becomes one batch. v0 records get the timestamp -1 with CreateTime, unless `traits` has a
+    `log_append_time`. Without `traits` the set keeps its producer's codec, and without `first_offset` the records keep
+    their offsets.
     """
     _check_magic(to_magic)
     batches = list(_batches(data))

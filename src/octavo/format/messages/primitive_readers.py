@@ -1,7 +1,7 @@
 """Reads the smallest parts of a message: lengths, strings, bytes, arrays of fixed-size numbers.
 
-Each function builds a reader for one field in one version: `reader(data, position) -> (value, next position)`. `path`
-names the field in error messages. A length is checked against the remaining bytes before anything is allocated.
+A `…_reader` function builds a reader for one field in one version: `reader(data, position) -> (value, next position)`.
+`path` names the field in error messages. A length is checked against the remaining bytes before anything is allocated.
 """
 
 from __future__ import annotations

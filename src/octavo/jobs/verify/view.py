@@ -24,7 +24,7 @@ class SegmentView:
     segment: ListedSegment
     next_base_offset: int | None  # of the next segment; None if this is the last
     clean_shutdown: bool  # whether `.kafka_cleanshutdown` exists and applies to the partition
-    indexes_each_batch: bool = False  # whether all index entries were written by 4.1 or later
+    indexes_each_batch: bool = False  # whether only brokers from 4.1 on can have written here
     recovery_point: int | None = None  # of the partition; None if unknown
     is_before_empty: bool = False  # whether the next segment is the last, and still empty
 
@@ -43,7 +43,7 @@ class SegmentView:
         return (self.is_last or self.is_before_empty) and not self.clean_shutdown
 
     def was_appended_to(self, next_offset: int) -> bool:
-        """Whether a crash came after appends to the last segment, which an earlier clean stop had closed.
+        """Whether a crash may have come after appends to the last segment, which an earlier clean stop had closed.
 
         That stop trimmed its indexes, and appends make room for entries only when they need it. A flush may have come
         after the appends: then the recovery point is at the log's end, and recovery still checks this segment.

@@ -104,7 +104,8 @@ def writable_path(place: str) -> str:
 
 
 def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
-    """The given places as absolute paths, because a task's process may not have the driver's working directory."""
+    """The given places: URLs, and local paths made absolute, because a task's process may not have the driver's working
+    directory."""
     given = [options["path"]] if "path" in options else []
     if "paths" in options:
         try:

@@ -18,7 +18,7 @@ STRATEGIES = "subscribe", "subscribePattern", "assign"
 class QuerySubscription:
     """Topics by name, topics whose names contain a match of a pattern, or single partitions.
 
-    Without any of them, all topics. Kafka's internal topics are read only if they are named.
+    Kafka's internal topics are read only if they are named.
     """
 
     topics: frozenset[str] = frozenset()
@@ -27,7 +27,7 @@ class QuerySubscription:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> QuerySubscription:
-        """Build it from a mapping whose names are case-insensitive."""
+        """Build it from a mapping whose names are case-insensitive; without any of the options it wants all topics."""
         given = [name for name in STRATEGIES if name in options]
         if not given:
             return cls(pattern=re.compile(""))

@@ -30,7 +30,8 @@ def stream_name(options: SinkOptions) -> str:
         query_id = json.loads(checkpoint.child(_METADATA).read())["id"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
-            f"{checkpoint}: its file {_METADATA} has no query id ({error}); name the query with the option 'txnAppId'"
+            f"{checkpoint}: no query id was found in its file {_METADATA} ({error}); name the query with the option"
+            " 'txnAppId'"
         ) from None
     return str(query_id)
 

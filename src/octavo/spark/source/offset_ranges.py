@@ -17,7 +17,7 @@ class PartitionRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of offsets; after compaction there are fewer records."""
+        """The number of offsets; there may be fewer records, as after compaction."""
         return self.end - self.start
 
 

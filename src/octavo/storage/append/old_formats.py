@@ -1,4 +1,4 @@
-"""Appends v0 and v1 message sets: checks them, then converts them to one v2 batch."""
+"""Prepares v0 and v1 message sets for an append: checks them, then converts each set to one v2 batch."""
 
 from __future__ import annotations
 

@@ -107,9 +107,9 @@ class _Loader:
         self._is_changed = False
 
     def load(self) -> Loaded:
-        """1. Finish or delete files of unfinished work. 2. Open the segments, rebuilding those without an index.
-        3. After an unclean stop, recover the segments from the recovery point on; everything after a damaged one is
-        dropped. 4. Bring epochs and producers to the log's end.
+        """1. Finish or delete files of unfinished work. 2. Open the segments, rebuilding those without an offset index
+        or with an unsound transaction index. 3. After an unclean stop, recover the segments from the recovery point on;
+        everything after a damaged one is dropped. 4. Bring epochs and producers to the log's end.
         """
         request = self._request
         self._refuse_special_files()

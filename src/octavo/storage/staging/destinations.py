@@ -48,7 +48,8 @@ class NewTopics:
 
 
 class Destinations:
-    """Topics by name, looked up at first use. Missing log directories are created. Not thread-safe."""
+    """Topics by name, as they were when this object was created. Missing log directories are created. Not
+    thread-safe."""
 
     def __init__(self, filesystem: FileSystem, roots: Sequence[Path], new_topics: NewTopics) -> None:
         self._new_topics = new_topics
@@ -98,9 +99,12 @@ class Destinations:
         stored = self._configs.stored.get(topic)
         count = max(max(folders) + 1, (stored and stored.partitions) or 0)
         if len(folders) < count:
-            here = ", ".join(map(str, sorted(folders)))
+            here, roots = ", ".join(map(str, sorted(folders))), ", ".join(map(str, self._roots))
+            hint = "give all log directories that have partitions of it"
+            if stored is not None and stored.pending is not None:
+                hint = "it is being created or deleted; if that was interrupted, open all its log directories together"
             raise UnknownTopicOrPartitionError(
-                f"topic {topic}: expected partitions 0 to {count - 1} here, found only {here}"
+                f"topic {topic}: expected partitions 0 to {count - 1} in {roots}, found only {here}; {hint}"
             )
         return Destination(topic, self._configs.of(topic), folders, count, exists=True)
 
