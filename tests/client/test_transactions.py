@@ -169,6 +169,16 @@ def test_a_transaction_that_takes_too_long_is_aborted(store: Store) -> None:
     assert committed(store) == []
 
 
+def test_a_coordinator_that_was_first_used_by_a_reader_starts_with_the_first_producer(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    store.logs.transactions(start=False)
+    producer = store.logs.producer(transactional_id="x", transaction_timeout_ms=5000)
+    producer.begin_transaction()
+    producer.send("t", b"1").result()
+    store.world.scheduler.advance(10_000)
+    assert store.transaction_states()[-1] == "CompleteAbort"
+
+
 @pytest.mark.parametrize("status", [TransactionStatus.PREPARE_COMMIT, TransactionStatus.PREPARE_ABORT])
 def test_what_was_decided_before_a_crash_is_done_after_it(
     store: Store, status: TransactionStatus, monkeypatch: pytest.MonkeyPatch

@@ -31,6 +31,7 @@ class Clients:
         self._log_manager = log_manager
         self._lock = threading.RLock()
         self._coordinator: TransactionCoordinator | None = None
+        self._is_started = False
         self._producers: list[Producer] = []
         self._consumers: weakref.WeakSet[Consumer] = weakref.WeakSet()
         self._users: weakref.WeakSet[Closeable] = weakref.WeakSet()
@@ -44,12 +45,14 @@ class Clients:
         return self.transactions(start=True)
 
     def transactions(self, *, start: bool) -> TransactionCoordinator:
+        """The coordinator, which is started by the first caller that asks for it."""
         with self._lock:
             if self._coordinator is None:
                 log = TransactionLog(transaction_state(self._log_manager), self._log_manager.environment.clock)
                 self._coordinator = TransactionCoordinator(self._log_manager, log, self.producer_ids)
-                if start:
-                    self._coordinator.start()
+            if start and not self._is_started:
+                self._coordinator.start()
+                self._is_started = True
             return self._coordinator
 
     @property

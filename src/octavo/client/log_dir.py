@@ -152,9 +152,9 @@ class LogDir(LogManager):
     def serve(self, listen: str | None = None, **options: Any) -> Broker:
         """Serve the directories to Kafka's clients over the network, until the broker or this LogDir is closed.
 
-        Listens on a free port of this machine, unless `listen` names an address; the other options are those of
-        `octavo.Broker`, except `configs` and `upkeep`, which the LogDir has. Producers, consumers and scans in this
-        program keep working next to it.
+        Listens on a free port of this machine, unless `listen` or the LogDir's config `listeners` names an address; the
+        other options are those of `octavo.Broker`, except `configs` and `upkeep`, which the LogDir has. Producers,
+        consumers and scans in this program keep working next to it.
 
             with octavo.LogDir("logs") as logs, logs.serve() as broker:
                 print(broker.bootstrap_servers)
@@ -171,7 +171,7 @@ class LogDir(LogManager):
         return self._clients.producer_ids
 
     def transactions(self, *, start: bool = True) -> TransactionCoordinator:
-        """The coordinator of all transactional producers; with `start=False` it finishes and aborts nothing."""
+        """The coordinator of all transactional producers; until a call with `start` it finishes and aborts nothing."""
         return self._clients.transactions(start=start)
 
     @property
