@@ -54,8 +54,9 @@ def command(
 ) -> None:
     """Delete segments that lie before the log start offset, or that exceed retention.bytes or retention.ms.
 
-    Prints one line per segment, with the decision and its reason. --config overrides the topics' own configs for this
-    round only: with --dry-run it shows what a limit would do.
+    The two configs count only for topics whose cleanup.policy has delete. Prints one line per segment, with the
+    decision and its reason. --config overrides the topics' own configs for this round only: with --dry-run it shows
+    what a limit would do.
     """
     check_topics(logdirs, topics)
     explicit = dict.fromkeys(topics or known_topics(logdirs), configs) if configs else {}
