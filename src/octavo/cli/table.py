@@ -65,7 +65,8 @@ def cell_text(value: object) -> str:
 def fitted(start: str, *texts: str, style: Callable[[str], str] = str) -> Iterator[str]:
     """A line of columns and the texts after them; `style` applies to the last one.
 
-    On a terminal, texts that do not fit continue on the next lines, and columns that leave no room for them are cut.
+    On a terminal, texts that do not fit continue on the next lines. Columns that leave too little room for them get a
+    line of their own, which is cut if it is longer than the terminal is wide.
     """
     start = plain(start)
     *several, last = map(plain, texts)

@@ -1,4 +1,4 @@
-"""Kafka's internal topics: created when first needed, with the configs a broker would give them."""
+"""Kafka's internal topics: created when first needed, with the configs a broker gives them, but none about replicas."""
 
 from __future__ import annotations
 

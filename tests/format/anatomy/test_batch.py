@@ -136,6 +136,12 @@ def test_a_wrong_count_is_named(count: int, problem: str) -> None:
     assert problem in named(describe(damaged), "records").problem
 
 
+@pytest.mark.parametrize(("most", "rest"), [(1, "2 more records, which are"), (2, "1 more record, which is")])
+def test_one_node_stands_for_the_records_that_are_not_shown(most: int, rest: str) -> None:
+    *shown, last = named(describe_batch(memoryview(BATCH), 0, most=most), "records").children
+    assert (len(shown), last.meaning) == (most, f"{rest} not shown")
+
+
 def test_a_damaged_record_is_the_last_one_shown() -> None:
     damaged = bytearray(BATCH)
     damaged[layout.BATCH_OVERHEAD] = 0x7E

@@ -78,7 +78,7 @@ def _unpacked(wrapper: Message, value: Node, limit: int | None, most: int | None
             at += len(entry)
         rest = []
         if len(children) == most and at < len(content):
-            rest = [left_out(bytes(content[at:]), at, f"{len(content) - at} bytes of more messages")]
+            rest = [left_out(bytes(content[at:]), at, f"{len(content) - at} bytes of more messages, which are")]
         elif at < len(content):
             problem = f"{len(content) - at} bytes of an incomplete message at the end"
         offsets = [message.offset for message in islice(read_messages(wrapper.entry, limit=limit), most)]

@@ -39,9 +39,12 @@ def describe_records(
         return (), f"the header counts {count} records, expected 0 or more"
     for number in range(count):
         if at == len(data):
-            return tuple(nodes), f"{number} records, expected the {count} that the header counts"
+            found = "1 record" if number == 1 else f"{number} records"
+            return tuple(nodes), f"{found}, expected the {count} that the header counts"
         if number == most:
-            return (*nodes, left_out(bytes(data[at:]), position + at, f"{count - number} more records")), ""
+            more = count - number
+            what = "1 more record, which is" if more == 1 else f"{more} more records, which are"
+            return (*nodes, left_out(bytes(data[at:]), position + at, what)), ""
         node = _record_node(data, at, position, number, fields)
         nodes.append(node)
         if node.problem:
@@ -53,8 +56,8 @@ def describe_records(
 
 
 def left_out(raw: bytes, position: int, what: str) -> Node:
-    """A node for a part that is not shown."""
-    return Node("…", position, raw, None, f"{what}, which are not shown")
+    """A node for a part that is not shown. `what` ends with "which is" or "which are"."""
+    return Node("…", position, raw, None, f"{what} not shown")
 
 
 def _record_node(data: memoryview, start: int, position: int, number: int, fields: Mapping[str, int]) -> Node:

@@ -21,8 +21,8 @@ _FINISHED = {
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """A transaction that has not ended. Without a transactional id, it is known only from the logs; nothing will end it
-    by itself, unless its partition of `__transaction_state` is on another disk.
+    """A transaction that has not ended. Without a transactional id, it is known only from the logs, and will not end
+    by itself, unless its state in `__transaction_state` is on another disk.
 
     `first_offsets` has the partitions in whose logs it is open, each with the transaction's first offset there:
     read_committed does not read beyond it.

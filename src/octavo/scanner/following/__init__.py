@@ -1,1 +1,1 @@
-"""Follows files as they grow, starting from a group's offsets."""
+"""Follows files as they grow; with a group, from its committed offsets on."""

@@ -171,8 +171,8 @@ class _Search:
         if entry.position == 0 or is_sound(entry, self._segment.base_offset, log, log.size()):
             return entry.position
         index = self._snapshot.files.path(self._segment, FileKind.OFFSET_INDEX)
-        sentence = f"no sound batch at position {entry.position}; reading from the start of the segment instead"
-        self._notes.append(Note(str(index), sentence))
+        problem = f"no sound batch at position {entry.position} of the log, to which an entry points"
+        self._notes.append(Note(str(index), f"{problem}; reading from the start of the segment instead"))
         return 0
 
     def _matches(

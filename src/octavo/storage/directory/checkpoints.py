@@ -33,7 +33,7 @@ def read_offsets(filesystem: FileSystem, path: Path) -> dict[TopicPartition, int
     try:
         return checkpoint.decode_offsets(filesystem.read_bytes(path))
     except CorruptionError as error:
-        _log.warning("%s", error.at(path=str(path)))
+        _log.warning("%s; the checkpoint counts as empty", error.at(path=str(path)))
         return {}
 
 
