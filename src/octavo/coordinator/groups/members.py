@@ -27,7 +27,7 @@ class ClassicMembers:
         self._driver = driver
 
     def join(self, body: Row, caller: Caller, answer: OnAnswer) -> None:
-        """A JoinGroup request. A consumer group without members becomes a classic one."""
+        """A JoinGroup request. If it is not refused, a consumer group without members becomes a classic one."""
         request = JoinRequest(body, caller, answer, self._driver.config)
 
         def machine(group: Group | None, now: Moment) -> GroupOutcome:
@@ -39,7 +39,9 @@ class ClassicMembers:
                     return group, [Reply(answer, refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, body["memberId"]))]
                 return classic_members.join(group, request, view)
             outcome = join(None, request, now)
-            return (group if outcome.group is None else outcome.group), [*removal(group), *outcome.effects]
+            if outcome.group is None:  # refused
+                return group, outcome.effects
+            return outcome.group, [*removal(group), *outcome.effects]
 
         self._driver.run(body["groupId"], machine, answer, create=bool(body["groupId"]))
 
