@@ -9,7 +9,7 @@ import pytest
 
 import octavo
 from octavo.broker.broker import Broker
-from octavo.errors import ConfigError, CorruptionError, LogDirError
+from octavo.errors import ConfigError, CorruptionError, KafkaStorageError, LogDirError
 from octavo.format.messages.schema import Row
 from octavo.format.names import BROKER_STORE
 from octavo.format.protocol import apis
@@ -49,6 +49,12 @@ def test_a_topic_keeps_its_own(tmp_path: Path) -> None:
         logs.create_topic("t")
         logs.alter_broker_configs({"log.retention.ms": "2000"})
         assert [logs.log(topic, 0).config.retention_ms for topic in ("own", "t")] == [1, 2000]
+
+
+def test_a_directory_that_does_not_exist_yet_is_not_called_offline(tmp_path: Path) -> None:
+    problem = r"logs: octavo-broker\.json cannot be changed: the directory does not exist yet"
+    with octavo.LogDir(tmp_path / "logs") as logs, pytest.raises(KafkaStorageError, match=problem):
+        logs.alter_broker_configs({"log.retention.ms": "2000"})
 
 
 def test_the_number_of_connections_changes_at_once(tmp_path: Path) -> None:

@@ -50,6 +50,12 @@ def test_only_the_named_partitions_are_opened(root: Path) -> None:
     assert contents(root, "a-0", "a-2") == before
 
 
+def test_a_partition_that_was_not_opened_is_not_called_missing(root: Path) -> None:
+    problem = "partition 1 of topic a was not opened: open all partitions"
+    with opened(root, only=[TopicPartition("a", 0)]) as logs, pytest.raises(InvalidPartitionsError, match=problem):
+        logs.check_complete("a")
+
+
 def test_other_lines_of_the_checkpoints_stay(root: Path) -> None:
     with opened(root, only=[TopicPartition("a", 1)]) as logs:
         logs.log("a", 1).append_as_leader(bytearray(batch(0, 2)), leader_epoch=0)

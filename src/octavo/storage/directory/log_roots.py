@@ -120,6 +120,9 @@ def replace_everywhere(
         with root.unless_offline():
             replace_file(root.files, root.path / file.name, encoded, is_secret=file.is_secret)
             written += 1
+    if not written and (missing := [root.path for root in roots if root.is_missing]):
+        problem = f"{file.name} cannot be changed: the directory does not exist yet"
+        raise KafkaStorageError(f"{missing[0]}: {problem}; create a topic first, or open it with create=True")
     if not written:
         raise KafkaStorageError(f"all log directories are offline: {file.name} cannot be changed")
 

@@ -159,6 +159,9 @@ class TopicAdmin:
         if missing < total and pending is not None:
             problem = f"partition {missing} of topic {topic} does not exist yet: its creation was interrupted"
             raise InvalidPartitionsError(f"{problem}; {_TO_COMPLETE}, or delete the topic")
+        if missing < total and TopicPartition(topic, missing) in self._logs.known_partitions:
+            problem = f"partition {missing} of topic {topic} was not opened"
+            raise InvalidPartitionsError(f"{problem}: open all partitions of the topic")
         if missing < total:
             problem = f"partition {missing} of topic {topic} is not in any of the log directories"
             raise InvalidPartitionsError(f"{problem}: open all directories that have partitions of it")
