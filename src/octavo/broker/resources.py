@@ -129,14 +129,14 @@ def _row(key: ConfigKey, value: str | None, synonyms: list[Row]) -> Row:
 
 
 def _unknown(name: str, source: ConfigSource) -> Row:
-    """A config that no broker has; as in Kafka, it is treated as a secret."""
+    """A config that Octavo does not have; as Kafka does with configs of unknown type, it is treated as a secret."""
     synonyms = [{"name": name, "value": None, "source": source}]
     return {"name": name, "value": None, "configSource": source, "synonyms": synonyms, "isSensitive": True,
             "readOnly": True, "configType": 0, "documentation": None}  # fmt: skip
 
 
 def _values(name: str, context: Context) -> list[Row]:
-    """The values of a broker config and its synonyms, the one in force first.
+    """The values of a broker config and its synonyms, those that override others first.
 
     As in Kafka, synonyms' values that come before the first value of the config itself are left out.
     """

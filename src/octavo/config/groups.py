@@ -12,7 +12,8 @@ from octavo.config.ranges import Between, OneOf, ShareReset
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)  # a table, never instantiated
 class _GroupTable:
-    """Each field is a config, named with underscores instead of dots; the synonym, a broker config, is its default."""
+    """Each field is a config, named with underscores instead of dots. Its synonym, if any, is the broker config that
+    gives its default."""
 
     consumer_session_timeout_ms: int = config(
         INT, 45_000, Between(1), "group.consumer.session.timeout.ms",

@@ -37,7 +37,10 @@ _log = logging.getLogger(__name__)
 
 
 def find(name: str) -> ConfigKey:
-    """The topic or broker config with this name; raises ConfigError with the nearest name if it is unknown."""
+    """The topic or broker config with this name.
+
+    An unknown name raises ConfigError, which names a similar config if there is one.
+    """
     key = TOPIC_CONFIGS.get(name) or BROKER_CONFIGS.get(name)
     if key is not None:
         return key
@@ -88,7 +91,7 @@ def parse_client(
     """A client's configs, by attribute name. `configs` uses Kafka's names; `named` uses underscores, and wins.
 
     In `named`, None means not given. Configs by which a broker is reached are ignored, with a warning. An unknown name
-    raises ConfigError with the nearest known one.
+    raises ConfigError with a similar one or, if there is none, with all known ones.
     """
     given = dict(configs or {})
     given |= {name.replace("_", "."): value for name, value in named.items() if value is not None}
@@ -100,7 +103,7 @@ def parse_client(
 
 
 def _drop_what_reaches_a_broker(what: str, keys: Mapping[str, ConfigKey], given: dict[str, Given]) -> None:
-    """Ignore the configs by which Kafka's clients reach a broker, so that a program can keep them; says so once."""
+    """Drop the configs by which Kafka's clients reach a broker, which a program may keep; warn once about each."""
     ignored = [name for name in given if name not in keys and name.startswith(_OF_A_CONNECTION)]
     for name in ignored:
         del given[name]

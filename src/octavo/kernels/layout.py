@@ -164,7 +164,7 @@ class Flaw(IntFlag):
     """What a walk found wrong with a batch whose length it could follow. 0 means a sound batch."""
 
     CRC_MISMATCH = 1
-    TOO_SHORT = 2  # v2, but shorter than its header: its other fields are meaningless
+    TOO_SHORT = 2  # magic 2 or above, but shorter than its header: its other fields are meaningless
     UNKNOWN_MAGIC = 4  # read by Kafka's rule: below 2 as a message, above as a batch
     UNCHECKED = 8  # the walk did not compute the CRC
 

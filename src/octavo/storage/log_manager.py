@@ -48,7 +48,7 @@ class LogManager(Closing):
     A missing directory is created with the first topic, or at once with `create=True`; `create=False` refuses it.
     A commit to several partitions that was interrupted by a crash is completed before anything else, unless part of it
     cannot be opened.
-    A partition that cannot be loaded raises an error; with `skip_unreadable` it is left untouched and listed in
+    A partition that cannot be loaded raises an error; with `skip_unreadable` it stays closed and is listed in
     `unreadable`. With `check_all` every batch is checked, even if the directory was closed cleanly.
 
     Opening applies no retention. What recovery had to cut is logged, and listed in `recovery`. With `upkeep` the

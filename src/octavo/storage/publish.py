@@ -31,7 +31,10 @@ class Publisher:
     environment: Callable[[], Environment] | None = None  # None: this machine's
 
     def publish(self, request: CommitRequest, on_step: OnStep | None = None) -> bool:
-        """Commit a batch; returns False if it was committed before. Only the partitions it touches are opened."""
+        """Commit a batch; returns False if it was committed before.
+
+        Except after a crash, only the partitions that the batch or a pending commit touches are opened.
+        """
         touched = {part.topic_partition for part in request.staged}
         to_be_made = {part.topic for part in request.staged if part.partitions is not None}
         with self.own([*touched, *to_be_made]) as log_dir:

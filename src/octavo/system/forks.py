@@ -11,7 +11,7 @@ import os
 from typing import Protocol
 from weakref import WeakSet
 
-FORKED = "this process was forked from the one that opened it; open it in the child, or start children with 'spawn'"
+FORKED = "this process was forked from the one that opened the directory; use it only there, or open it after the fork"
 
 _log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ class Disownable(Protocol):
     """Something that belongs to the process that created it."""
 
     def disown(self) -> None:
-        """Called in a forked child: refuse every use from now on. Take no lock, as it may be held forever."""
+        """Called in a forked child: refuse all use from now on, or start over. Take no lock: it may be held forever."""
         ...
 
 

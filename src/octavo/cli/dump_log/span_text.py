@@ -28,7 +28,7 @@ class SpanText:
         self._none = np.empty(0, np.int32)
 
     def lines(self, batch: BatchRow, span: Span, form: RecordFormat) -> Iterator[bytes]:
-        """One line per record, as UTF-8."""
+        """One line per record, as UTF-8; each piece holds as many lines as fit into the buffer."""
         sequences = self._sequences(batch, span)
         kind, shown = timestamp_type(batch).encode(), form.decoder is not None
         row = span.first

@@ -92,7 +92,7 @@ class PartitionQueue:
             self.closed = deque([*(part for _, part in batch.parts), *islice(self.closed, 1, None)])
 
     def run_callbacks(self) -> None:
-        """Run the callbacks of finished batches; no lock is held."""
+        """Run the callbacks of finished batches; `lock` is not held."""
         while self.finished:
             with suppress(IndexError, ValueError):  # another thread did it
                 batch = self.finished[0]

@@ -161,7 +161,7 @@ def complete(prepared: TransactionMetadata, supplies: Supplies) -> TransactionMe
 
 
 def next_identity(known: TransactionMetadata) -> Identity:
-    """Who the producer is after its transaction, whether that is decided or not."""
+    """The identity that the producer uses from this state on: under a new id, if one was chosen with the decision."""
     if known.next_producer_id != NO_PRODUCER_ID:
         return Identity(known.next_producer_id, 0)
     return Identity(known.producer_id, known.epoch)

@@ -39,4 +39,4 @@ def fresh_buffer(capacity: int) -> memoryview:
     try:
         return np.empty(capacity, np.uint8).data
     except MemoryError:
-        raise DecompressionLimitError(f"not enough memory to unpack {capacity} bytes") from None
+        raise DecompressionLimitError(f"not enough memory for a buffer of {capacity} bytes") from None

@@ -154,7 +154,10 @@ def _array_reader(element: Primitive | Struct, encoding: Encoding, path: str, le
 
 
 def _tag_section_reader(fields: tuple[Field, ...], encoding: Encoding, path: str) -> GroupReader:
-    """A reader of the tagged fields at a struct's end. Tags must ascend and sizes be exact: Kafka writes no others."""
+    """A reader of the tagged fields at a struct's end.
+
+    Unless it is lenient, tags must ascend and sizes must be exact: Kafka writes no others.
+    """
     version, lenient = encoding.version, encoding.lenient
     readers: dict[int, tuple[str, Reader]] = {
         part.tag: (part.name, _field_reader(part, encoding, f"{path}.{part.name}"))

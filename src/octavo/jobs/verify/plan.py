@@ -116,8 +116,8 @@ class _Marks(NamedTuple):
 
 
 def _partition(files: PartitionFiles, patience: WriterPatience, marks: _Marks) -> PartitionPlan:
-    """Plan a partition. One that is being deleted is read only if it was given as the place; its logs were never
-    closed."""
+    """Plan a partition. One that is being deleted is read only if it was given as the place; its log was never closed,
+    so the mark of a clean shutdown does not apply to it."""
     is_to_be_deleted = files.folder.state is FolderState.DELETE
     is_read, clean = marks.is_given or not is_to_be_deleted, marks.is_clean and not is_to_be_deleted
     unflushed_from = None if clean else marks.recovery_point

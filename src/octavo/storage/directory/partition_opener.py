@@ -56,9 +56,9 @@ class PartitionOpener:
     def load_all(self, *, skip_unreadable: bool = False) -> None:
         """Open every selected partition of the directories.
 
-        With `skip_unreadable`, a partition that cannot be loaded is left untouched. Without it, its error is raised and
-        nothing is opened (a directory that was stopped cleanly still counts as such), but if its disk failed, only its
-        directory goes offline.
+        With `skip_unreadable`, a partition that cannot be loaded stays closed and is listed in `OpenLogs.unreadable`.
+        Without it, its error is raised and nothing is opened (a directory that was stopped cleanly still counts as
+        such), but if its disk failed, only its directory goes offline.
         """
         loading = self._begin_loading()
         unreadable: list[OctavoError] = []

@@ -67,7 +67,7 @@ class LogFile(ReleasableFile):
 
     @classmethod
     def create(cls, filesystem: FileSystem, path: Path, preallocated_bytes: int = 0) -> LogFile:
-        """Create an empty file; with a size, its space on disk is reserved at once."""
+        """Create an empty file; with `preallocated_bytes`, it has that length at once, as a hole."""
         filesystem.truncate(path, preallocated_bytes)
         log = cls(filesystem, path)
         log.size = 0
@@ -185,7 +185,7 @@ class LogFile(ReleasableFile):
         return cut
 
     def trim(self) -> None:
-        """Give back unused preallocated space."""
+        """Cut off the unused end of a preallocated file."""
         if self._filesystem.size(self.path) != self.size:
             self.file.truncate(self.size)
 

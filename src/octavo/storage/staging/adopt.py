@@ -1,4 +1,4 @@
-"""Turns a staged file of about a segment's size into a segment, instead of copying it."""
+"""Turns a large staged file into a segment, instead of copying it."""
 
 from __future__ import annotations
 

@@ -41,4 +41,5 @@ def check_presence(staged: StagedPart, filesystem: FileSystem, folders: Sequence
     size = None if path is None else filesystem.size(path)
     if size != staged.facts.size:
         found = "no such file" if size is None else f"{size} bytes"
-        raise StagedFileLostError(f"{folders[0] / staged.name}: {found}, expected {staged.facts.size} staged bytes")
+        expected = f"expected {staged.facts.size} staged bytes; write the batch again"
+        raise StagedFileLostError(f"{folders[0] / staged.name}: {found}, {expected}")

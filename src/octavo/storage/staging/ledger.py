@@ -17,8 +17,8 @@ class CommitLedger:
     """Reads the files once, then writes the file in the directory that has the pending commit, or else in the first
     one.
 
-    Only for the owner of the directories' locks. A file is replaced as a whole: a commit is decided when `decide` has
-    written it, and done when `conclude` has.
+    Only the owner of the directories' locks may write. A file is replaced as a whole: a commit is decided when `decide`
+    has written it, and done when `conclude` has.
     """
 
     def __init__(self, filesystem: FileSystem, roots: Sequence[Path]) -> None:

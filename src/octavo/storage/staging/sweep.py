@@ -22,8 +22,9 @@ def sweep_writer(
 ) -> list[Path]:
     """Remove a writer's staged files in these folders, except those to keep; returns the removed files.
 
-    Called right after a commit, before a writer's first one, or when a batch is aborted: any leftover files belong to
-    attempts whose work was not used. An attempt that is still running keeps writing to a file without a name.
+    Called right after a commit, or when a batch is aborted: any leftover files belong to attempts whose work was not
+    used. An attempt that is still running keeps writing to files without a name, or creates its files again, which are
+    then left to a later sweep.
     """
     key = writer_key(writer)
     found = [path for path, file in _staged(filesystem, folders) if file.writer == key and path.name not in keep]
@@ -59,7 +60,7 @@ def _staged(filesystem: FileSystem, folders: Iterable[Path]) -> list[tuple[Path,
 
 
 def _is_before(filesystem: FileSystem, path: Path, time_ms: int) -> bool:
-    """Whether a file was last written before a time; False if its writer removes it in the meantime."""
+    """Whether a file was last written before a time; False if it is removed in the meantime."""
     try:
         return filesystem.mtime_ms(path) < time_ms
     except FileNotFoundError:

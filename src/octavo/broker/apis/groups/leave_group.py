@@ -1,4 +1,4 @@
-"""LeaveGroup: members leave a classic group, or an administrator removes them."""
+"""LeaveGroup: members that use the classic protocol leave their group, or an administrator removes members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Whether a member may commit or fetch offsets: only for what it had in the epoch that its request names."""
+"""Whether the sender of a request may commit or fetch offsets.
+
+A member does so in its current epoch. In an earlier one it can only commit, and only for partitions that it had by then
+and has not given up yet.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +68,7 @@ def commit_check(
 
 
 def check_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> None:
-    """Raise if the sender may not fetch offsets. A sender without a member id is not a member, and always may."""
+    """Raise if the sender may not fetch offsets. One that names neither member nor epoch is not a member, and may."""
     if member_id is None and epoch < 0:
         return
     member = group.member(member_id or "")
