@@ -24,7 +24,7 @@ class PartitionRange(NamedTuple):
 def divide(
     ranges: Iterable[PartitionRange], min_partitions: int | None, max_records: int | None
 ) -> list[PartitionRange]:
-    """The non-empty ranges, divided where they are too long or too few."""
+    """The non-empty ranges, divided further where one is too long, or if there are too few."""
     divided = [part for part in ranges if part.size > 0]
     if max_records is not None:
         divided = [piece for part in divided for piece in _pieces(part, -(-part.size // max_records))]

@@ -37,7 +37,8 @@ def split(segment: Segment, folder: Path, config: LogConfig, environment: Enviro
                 if not made or not 0 <= last_offset(table[first]) - made[-1].base_offset <= INT32_MAX:
                     base_offset = _base_offset(chunk, first)
                     if made and base_offset <= made[-1].base_offset:
-                        sentence = f"offset {base_offset} in a batch after offset {made[-1].base_offset}"
+                        before = made[-1].base_offset
+                        sentence = f"offset {base_offset} in a batch after offset {before}, expected a larger one"
                         position = chunk.file_position + int(table[first]["position"])
                         raise CorruptionError(sentence, position=position, path=str(segment.files.log.path))
                     made.append(_new_segment(base_offset, folder, config, environment))
