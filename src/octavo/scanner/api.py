@@ -278,7 +278,7 @@ class Scan:
         return limited
 
     def head(self, records: int = 10) -> pyarrow.Table:
-        """The first records as an Arrow table; only the batches that hold them are read."""
+        """The first records as an Arrow table; reading stops once it has them."""
         return self.limit(records).to_table()
 
     def count(self) -> int:

@@ -40,7 +40,7 @@ def handle(request: Request, context: Context) -> Answer:
 
 
 def _enlist(request: Request, context: Context, by: Identity) -> None:
-    """Make sure that the partition that holds the group belongs to the transaction; raises if that is impossible."""
+    """Check that the group's partition is in the transaction, or add it for a newer client; raises if it is refused."""
     if not request.body["groupId"]:
         raise RequestError(ErrorCode.INVALID_GROUP_ID)
     place = offsets_partition(context, request.body["groupId"])
