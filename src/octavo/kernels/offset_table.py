@@ -82,8 +82,8 @@ class OffsetTable:
 
     `superseded` and `odd` have a bit for each offset of the part that the keys come from, least significant first:
     whether a later record has the same key, and whether the record lacks a key or a value. They often settle the fate
-    of a record, or a whole batch, without reading it. (Until `settle_marks`, `superseded` has the bits of all records
-    whose keys were put.)
+    of a record, or a whole batch, without reading it. (A batch whose keys were not put is marked in `odd` at its first
+    and its last offset. Until `settle_marks`, `superseded` has the bits of all records whose keys were put.)
     """
 
     slots: NDArray[np.uint8]

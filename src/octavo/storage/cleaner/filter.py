@@ -71,9 +71,10 @@ class ChunkFilter:
             raise problem_of(code, position, found)
 
     def _packed(self, data: memoryview, table: NDArray[np.void], verdicts: NDArray[np.uint8]) -> int:
-        """Filter compressed batches; only those whose fate the header does not settle are decompressed.
+        """Filter the first compressed batches, as many as are unpacked at once; returns how many.
 
-        Changed batches are compressed again at the codec's default level, as in Kafka.
+        Only those whose fate depends on their records are decompressed. Changed batches are compressed again at the
+        codec's default level, as in Kafka.
         """
         foreseen = np.empty(len(table), np.int8)
         kernels.foresee_fates(self.offset_table, table, verdicts, foreseen)
