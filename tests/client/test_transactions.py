@@ -120,6 +120,10 @@ def test_a_transaction_with_an_error_can_only_be_aborted(store: Store) -> None:
     assert isinstance(producer.send("t", b"v" * 500).exception(), RecordTooLargeError)
     with pytest.raises(IllegalStateError, match="the transaction can only be aborted"):
         producer.commit_transaction()
+    with pytest.raises(IllegalStateError, match=r"can only be aborted: call abort_transaction\(\)"):
+        producer.send("t", b"lost with the transaction")
+    with pytest.raises(IllegalStateError, match="a transaction is open already"):
+        producer.begin_transaction()
     producer.abort_transaction()
     with producer.transaction():
         producer.send("t", b"again")

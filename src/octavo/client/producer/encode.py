@@ -41,7 +41,11 @@ def as_bytes(content: object, what: str) -> bytes | None:
     if content is None or isinstance(content, bytes):
         return content
     if isinstance(content, str):
-        return content.encode("utf-8")
+        try:
+            return content.encode("utf-8")
+        except UnicodeEncodeError as error:
+            where = f"character {error.start} of the {what}, {content[error.start]!r},"
+            raise EncodingError(f"{where} cannot be written as UTF-8: {error.reason}") from None
     if isinstance(content, bytearray | memoryview):
         return bytes(content)
     raise TypeError(f"a {what} of type {type(content).__name__}, expected bytes, str or None")

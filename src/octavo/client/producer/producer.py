@@ -18,7 +18,7 @@ from octavo.client.producer.parts import ProducerIdentity, ProducerParts
 from octavo.client.producer.queue import PartitionQueue, TopicQueues
 from octavo.client.producer.sender import Sender
 from octavo.client.producer.table import AppendedRecords, TableSender
-from octavo.client.producer.transaction import ENDING, NO_TRANSACTION, ProducerTransaction
+from octavo.client.producer.transaction import ENDING, NO_TRANSACTION, ONLY_ABORT, ProducerTransaction
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
 from octavo.errors import (
     IllegalStateError,
@@ -205,7 +205,7 @@ class Producer(Closing):
         """
         with self._lock:
             transaction = self._open_session()
-            if self._refusal in (None, ENDING):
+            if self._refusal != NO_TRANSACTION:
                 transaction.check_ended()
             transaction.begin()
             self._refusal = None
@@ -224,7 +224,10 @@ class Producer(Closing):
             try:
                 transaction.commit()
             except Exception:
-                self._refusal = None if transaction.is_open else NO_TRANSACTION
+                if transaction.has_failed:
+                    self._refusal = f"{ONLY_ABORT}: call abort_transaction()"
+                else:
+                    self._refusal = None if transaction.is_open else NO_TRANSACTION
                 raise
             self._refusal = NO_TRANSACTION
 
@@ -248,7 +251,7 @@ class Producer(Closing):
     def transaction(self) -> Iterator[Self]:
         """A transaction for the block: committed at its end, aborted if it raises."""
         transaction = self._open_session()
-        if self._refusal in (None, ENDING):
+        if self._refusal != NO_TRANSACTION:
             transaction.check_ended()
         try:
             self.begin_transaction()

@@ -14,7 +14,7 @@ from octavo.format.names import TopicPartition
 
 NO_TRANSACTION = "no transaction is open: call begin_transaction() first"
 ENDING = "the end of the transaction was interrupted: call commit_transaction() or abort_transaction() again"
-_ONLY_ABORT = "the transaction can only be aborted"
+ONLY_ABORT = "the transaction can only be aborted"
 
 
 class ProducerTransaction:
@@ -50,6 +50,11 @@ class ProducerTransaction:
         self._session.add_partition(topic_partition)
         self._partitions.add(topic_partition)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is open, but a batch did not get into the log."""
+        return self.is_open and self._error is not None
+
     def fail(self, error: Exception) -> None:
         """Record that a batch did not get into the log: only an abort can follow."""
         self._error = self._error or error
@@ -70,9 +75,9 @@ class ProducerTransaction:
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
         if isinstance(self._error, KafkaStorageError):
-            raise KafkaStorageError(f"{_ONLY_ABORT}: {self._error}") from self._error
+            raise KafkaStorageError(f"{ONLY_ABORT}: {self._error}") from self._error
         if self._error is not None:
-            raise IllegalStateError(f"{_ONLY_ABORT}: {self._error}") from self._error
+            raise IllegalStateError(f"{ONLY_ABORT}: {self._error}") from self._error
         try:
             self._session.end(commit=True)
         except (TransactionIncompleteError, IllegalStateError):
