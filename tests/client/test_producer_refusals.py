@@ -10,6 +10,7 @@ import pytest
 from octavo.client.producer.config import ProducerConfig
 from octavo.errors import (
     ConfigError,
+    EncodingError,
     IllegalStateError,
     InvalidBatchError,
     InvalidTimestampError,
@@ -34,6 +35,10 @@ def test_what_the_topic_refuses_fails_and_the_rest_goes_on(store: Store) -> None
         ({"value": b"v" * 2000}, RecordTooLargeError, "expected at most max.request.size, 1500"),
         ({"value": 5}, TypeError, "a value of type int, expected bytes, str or None"),
         ({"key": 5.0}, TypeError, "a key of type float"),
+        ({"value": "ab\ud800"}, EncodingError, r"character 2 of the value, '\ud800', cannot be written as UTF-8"),
+        ({"key": "\udcff"}, EncodingError, r"character 0 of the key, '\udcff', cannot be written as UTF-8"),
+        ({"headers": {"h": "\ud800"}}, EncodingError, r"character 0 of the header value, '\ud800', cannot be"),
+        ({"headers": {"\ud800": "v"}}, EncodingError, r"header key '\ud800' cannot be written as UTF-8"),
         ({"timestamp": -1}, InvalidTimestampError, "timestamp -1, expected 0 or more"),
         ({"timestamp": 1 << 63}, InvalidTimestampError, "timestamp 9223372036854775808, expected at most"),
         ({"timestamp": "now"}, TypeError, "timestamp 'now' is not a number, expected milliseconds since 1970"),
