@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from octavo.errors import CorruptionError
+from octavo.format.names import BROKER_STORE
 from octavo.storage.log_manager import LogManager
+from octavo.storage.topics.metadata_configs import METADATA_FOLDER
 from tests.cli.runs import octavo
 from tests.format.crafted import sealed
 from tests.storage.batches import batch
@@ -45,6 +47,18 @@ def test_configs_of_the_node_override_those_of_the_cluster(root: Path) -> None:
         config = logs.log("t", 0).config
         assert (config.index_interval_bytes, config.segment_bytes, config.retention_ms) == (200, 2000000, 604800000)
         assert logs.broker_config.producer_id_expiration_ms == 5000
+
+
+def test_the_source_of_a_config_is_that_of_the_value_in_force(root: Path) -> None:
+    name = "log.segment.bytes"
+    write_metadata(root, (BROKER, "1", name, "2000000"))
+    with opened(root) as logs:
+        logs.alter_broker_configs({name: "3000000"}, of_cluster=True)
+        assert (logs.config("t").segment_bytes, logs.broker_sources.source(name)) == (2000000, METADATA_FOLDER)
+        logs.alter_broker_configs({name: "4000000"})
+        assert (logs.config("t").segment_bytes, logs.broker_sources.source(name)) == (4000000, BROKER_STORE)
+        logs.alter_broker_configs({name: None})
+        assert (logs.config("t").segment_bytes, logs.broker_sources.source(name)) == (3000000, BROKER_STORE)
 
 
 def test_configs_of_a_topic_and_given_ones_override_those_of_brokers(root: Path) -> None:

@@ -50,8 +50,8 @@ class BrokerConfigs:
 
     def source(self, name: str) -> str:
         """The file or folder that a dynamic config comes from."""
-        is_changed = any(configs.get(name) is not None for configs in self.changed)
-        return BROKER_STORE if is_changed else METADATA_FOLDER
+        changed = self.changed.broker if name in self.of_broker else self.changed.cluster
+        return METADATA_FOLDER if changed.get(name) is None else BROKER_STORE
 
     def _compute(self) -> None:
         self.of_broker = self._in_force(self._metadata.broker, self.changed.broker)
