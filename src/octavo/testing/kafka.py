@@ -36,7 +36,8 @@ class Kafka(AsyncClosing):
     Args:
         configs: broker configs by Kafka's names.
         start_from: a log directory, or a partition's folder: the broker begins with a copy of it.
-        path: where to create and keep the log directory; by default a temporary one, which `close` removes.
+        path: the folder in which to create and keep the log directory, `logs`; by default a temporary one, which
+            `close` removes.
     """
 
     def __init__(

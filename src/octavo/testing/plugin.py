@@ -38,7 +38,10 @@ def _scope(fixture_name: str, config: pytest.Config) -> _Scope:
 
 @pytest.fixture(scope=_scope)
 def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    """A Kafka broker without topics, for this test alone (or for the scope that the ini option kafka_scope names)."""
+    """A new Kafka broker for this test alone (or for the scope that the ini option kafka_scope names).
+
+    It has no topics, unless the marker `kafka` gives a log directory to start from.
+    """
     from octavo.testing.kafka import Kafka
 
     marker = request.node.get_closest_marker("kafka")

@@ -53,7 +53,7 @@ class Fetched(NamedTuple):
     """The result of a read. Its first batch may begin before the requested offset."""
 
     start: OffsetMetadata
-    records: FileRange | None  # None: nothing to read there yet
+    records: FileRange | None  # None: there is nothing to read yet, or no byte is allowed
     first_batch_incomplete: bool = False
     aborted: tuple[AbortedTransaction, ...] = ()
 

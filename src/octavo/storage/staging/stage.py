@@ -80,7 +80,7 @@ class Stage:
         self._full: list[_Open] = []
 
     def append(self, place: StagingPlace, data: Buffer, facts: RunFacts) -> None:
-        """Append batches for a partition; no file grows larger than a segment may be."""
+        """Append batches for a partition, to a new file if the current one would grow larger than a segment may be."""
         current = self._open.get(place.topic_partition)
         if current is not None and current.facts.size + facts.size > place.segment_bytes:
             current.file = None
