@@ -1,7 +1,8 @@
 """Lets readers of files see the records that this process has accepted but not written yet.
 
-A producer holds records back for linger.ms. A reader of files in the same process first calls `write_held`, so that it
-finds every record whose `send` has returned, without knowing the writers.
+A producer holds records back for up to linger.ms. A reader of files in the same process first calls `write_held`, so
+that it finds every record whose `send` has returned, except those of batches that have failed or wait for a retry. It
+need not know the writers.
 """
 
 from __future__ import annotations
