@@ -53,11 +53,8 @@ def test_a_partition_is_taken_only_after_it_was_given_back(store: Store) -> None
     with store.logs.producer() as producer:
         for number in range(10):
             producer.send("t", b"%d" % number, partition=number % 2)
-    events: list[tuple[str, set[TopicPartition]]] = []
     first = store.logs.consumer(group="g", max_poll_records=2)
-    first.subscribe(
-        "t", on_assigned=lambda names: events.append(("+", names)), on_revoked=lambda names: events.append(("-", names))
-    )
+    events = listened(first, "t")
     read = [record.value for _ in range(2) for records in first.poll().values() for record in records]
     second = store.logs.consumer("t", group="g")
     assert second.poll() == {} and second.assignment() == set()
@@ -84,6 +81,108 @@ def test_a_member_that_does_not_poll_loses_its_partitions(store: Store) -> None:
     slow.poll()
     assert slow.assignment() == set()
     assert polled(quick, slow) == [partitions("t", 0), partitions("t", 1)]
+
+
+def listened(consumer: Consumer, *topics: str) -> list[tuple[str, set[TopicPartition]]]:
+    """Subscribe a consumer; returns the list of calls of its listeners."""
+    events: list[tuple[str, set[TopicPartition]]] = []
+    consumer.subscribe(
+        topics,
+        on_assigned=lambda names: events.append(("+", names)),
+        on_revoked=lambda names: events.append(("-", names)),
+    )
+    return events
+
+
+def test_a_member_that_lost_its_partitions_calls_its_listener(store: Store) -> None:
+    """Before it joins again: the offsets that it had cannot be committed any more."""
+    store.logs.create_topic("t", 2)
+    slow = store.logs.consumer(group="g", max_poll_interval_ms=1000)
+    events, problems = [], []
+
+    def lose(names: set[TopicPartition]) -> None:
+        events.append(("-", names))
+        try:
+            slow.commit({("t", 0): 0})
+        except IllegalStateError as error:
+            problems.append(str(error))
+
+    slow.subscribe("t", on_assigned=lambda names: events.append(("+", names)), on_revoked=lose)
+    slow.poll()
+    quick = store.logs.consumer("t", group="g")
+    quick.poll()
+    store.world.clock.advance(1001)
+    quick.poll()
+    slow.poll()
+    assert events == [("+", partitions("t", 0, 1)), ("-", partitions("t", 0, 1))]
+    assert len(problems) == 1 and problems[0].startswith("the consumer is not a member of its group")
+    polled(quick, slow)
+    assert events[2:] == [("+", partitions("t", 1))]
+
+
+def test_a_lone_member_that_was_evicted_gets_its_partitions_again(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    consumer = store.logs.consumer(group="g", max_poll_interval_ms=1000)
+    events = listened(consumer, "t")
+    consumer.poll()
+    store.world.clock.advance(1001)
+    consumer.poll()
+    assert [what for what, _ in events] == ["+", "-", "+"]
+
+
+@pytest.mark.parametrize("group", ["g", None])
+@pytest.mark.parametrize(
+    "stop",
+    [
+        lambda consumer: consumer.subscribe("u"),
+        lambda consumer: consumer.assign([("u", 0)]),
+        lambda consumer: consumer.unsubscribe(),
+        lambda consumer: consumer.close(),
+    ],
+    ids=["subscribe", "assign", "unsubscribe", "close"],
+)
+def test_the_listener_of_an_earlier_subscription_is_called(
+    store: Store, stop: Callable[[Consumer], object], group: str | None
+) -> None:
+    """Once, and while the consumer still has the partitions."""
+    store.logs.create_topic("t", 2)
+    store.logs.create_topic("u", 1)
+    consumer = store.logs.consumer(group=group)
+    calls = []
+    consumer.subscribe("t", on_revoked=lambda names: calls.append((names, consumer.assignment())))
+    consumer.poll()
+    stop(consumer)
+    assert calls == [(partitions("t", 0, 1), partitions("t", 0, 1))]
+    consumer.close()
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("group", ["g", None])
+def test_the_partitions_of_a_deleted_topic_are_revoked(store: Store, group: str | None) -> None:
+    for topic in ("t", "u"):
+        store.logs.create_topic(topic, 1)
+    consumer = store.logs.consumer(group=group)
+    events = listened(consumer, "t", "u")
+    consumer.poll()
+    store.logs.delete_topic("t")
+    assert polled(consumer) == [partitions("u", 0)]
+    assert events == [("+", partitions("t", 0) | partitions("u", 0)), ("-", partitions("t", 0))]
+
+
+def test_a_listener_that_raises_or_closes_stops_nobody(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    first = store.logs.consumer(group="g")
+
+    def close(_: set[TopicPartition]) -> None:
+        first.close()
+        raise ValueError("a listener that failed")
+
+    first.subscribe("t", on_revoked=close)
+    second = store.logs.consumer("t", group="g")
+    assert polled(first, second) == [partitions("t", 0), set()]
+    with pytest.raises(ValueError, match="a listener that failed"):
+        first.close()
+    assert polled(second) == [partitions("t", 0)]
 
 
 def test_new_partitions_are_shared_too(store: Store) -> None:

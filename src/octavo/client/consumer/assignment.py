@@ -19,7 +19,7 @@ RebalanceListener = Callable[[set[TopicPartition]], object]
 
 
 class Listeners(NamedTuple):
-    """Called during polls: with partitions that the consumer gets, and with partitions that it has to give up."""
+    """Called with partitions that the consumer gets, and with partitions that it gives up or has lost."""
 
     on_assigned: RebalanceListener | None = None
     on_revoked: RebalanceListener | None = None
@@ -53,15 +53,15 @@ class AssignedPartitions:
     def replace(self, membership: Membership | None, listeners: Listeners | None = None) -> None:
         """Commit and give back all partitions; from now on read those of another membership."""
         failure: Exception | None = None
-        try:
-            self.commit_changed()
-        except Exception as error:  # even if the commit fails, the others get the partitions
-            failure = error
+        for step in (self.commit_changed, self._announce_end):
+            try:
+                step()
+            except Exception as error:  # even if the commit or the listener fails, the others get the partitions
+                failure = failure or error
         if self.membership is not None:
             self.membership.leave()
         self.membership = self._token = None
         self.states.clear()
-        self._announced = frozenset()
         if failure is not None:
             raise failure
         self.membership, self._listeners = membership, listeners or Listeners()
@@ -84,7 +84,9 @@ class AssignedPartitions:
         self._commits.write_changed(self.states.values(), self.membership)
 
     def _take(self, owned: frozenset[TopicPartition]) -> None:
-        """Read exactly these partitions, and call the listener with the new ones."""
+        """Read exactly these partitions, and call the listeners with the others and with the new ones."""
+        if gone := self._announced - owned:  # of deleted topics: a group cannot name them any more
+            self._revoke(gone)
         for topic_partition in self.states.keys() - owned:
             del self.states[topic_partition]
         new = owned - self.states.keys()
@@ -103,8 +105,15 @@ class AssignedPartitions:
     def _revoke(self, partitions: Set[TopicPartition]) -> None:
         revoked = [state for topic_partition, state in self.states.items() if topic_partition in partitions]
         self._commits.write_changed(revoked, self.membership)
-        if self._listeners.on_revoked is not None and partitions:
-            self._listeners.on_revoked(set(partitions))
+        announced = self._announced & partitions
+        if self._listeners.on_revoked is not None and announced:
+            self._listeners.on_revoked(set(announced))
         for state in revoked:
             self.states.pop(state.topic_partition, None)
         self._announced -= partitions
+
+    def _announce_end(self) -> None:
+        """Call the listener with all partitions, once: it may itself close the consumer."""
+        announced, self._announced = self._announced, frozenset()
+        if self._listeners.on_revoked is not None and announced:
+            self._listeners.on_revoked(set(announced))

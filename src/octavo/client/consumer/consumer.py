@@ -93,8 +93,12 @@ class Consumer(Closing):
     ) -> None:
         """Read topics, given by name or by a pattern; the members of the group share their partitions.
 
-        Without a group the consumer reads all partitions. The listeners are called during polls. Topics need not exist
-        yet: a poll logs a warning about those that do not, and a loop raises an error if it ends before they exist.
+        Without a group the consumer reads all partitions. Topics need not exist yet: a poll logs a warning about those
+        that do not, and a loop raises an error if it ends before they exist.
+
+        Polls call `on_assigned` with new partitions, and `on_revoked` with those that the consumer gives up, or that it
+        lost because it did not poll within max.poll.interval.ms. `on_revoked` is also called with all partitions by
+        another `subscribe`, `assign`, `unsubscribe` or `close`.
         """
         self._check_own()
         names = frozenset([topics] if isinstance(topics, str) else topics)

@@ -28,7 +28,7 @@ class Membership(Protocol):
         """Who commits the offsets of its partitions."""
 
     def refresh(self, revoke: Revoke) -> frozenset[TopicPartition]:
-        """The partitions to read now; `revoke` is called first with those that are taken away."""
+        """The partitions to read now; `revoke` is called first with those that are or were taken away."""
 
     def leave(self) -> None:
         """Give up all partitions."""

@@ -15,7 +15,7 @@ from octavo.coordinator.groups.consumers import GroupConsumers
 from octavo.format.messages.schema import Row
 from octavo.format.names import TopicPartition
 
-# Called with partitions before they are given up.
+# Called with partitions before they are given up, or after they were lost.
 Revoke = Callable[[Set[TopicPartition]], None]
 
 
@@ -80,7 +80,8 @@ class LocalMember:
         return Committer(self.member_id, None, LEFT if epoch is None else epoch)
 
     def poll(self, topics: frozenset[str], revoke: Revoke) -> frozenset[TopicPartition] | None:
-        """The member's partitions now; `revoke` is called first with those to give up. None if it was evicted."""
+        """The member's partitions now; `revoke` is called first with those to give up. None if it was evicted: then
+        `revoke` is called with all that it had."""
         self._complete()
         seen, self._seen = self._seen, None
         if seen is not None and topics == self._topics and self._consumers.renew(seen, self.member_id):
@@ -89,6 +90,7 @@ class LocalMember:
         while True:
             group = self._consumers.poll(self._body(topics), self._config.max_poll_interval_ms, self._has_joined)
             if group is None:
+                revoke(self._named)
                 return None
             self._has_joined = True
             assigned, names = frozenset(group.members[self.member_id].assigned), self._consumers.topics
