@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 import socket
 import ssl
 import stat
@@ -338,6 +339,27 @@ def test_a_listener_that_everybody_could_use_must_be_asked_for(tmp_path: Path) -
 def test_what_a_listener_cannot_be(listen: str, given: dict[str, str], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         listeners_of([listen], None, given)
+
+
+@pytest.mark.parametrize(
+    "listen, advertise, problem",
+    [
+        (["h:1", "h:2"], None, "two listeners are called PLAINTEXT: h:1 and h:2"),
+        (["SSL://h:1", "ssl://[::1]:1"], None, "two listeners are called SSL: h:1 and [::1]:1"),
+        (["h:1"], ["a:1", "PLAINTEXT://b:1"], "two advertised listeners are called PLAINTEXT: a:1 and b:1"),
+    ],
+)
+def test_two_listeners_cannot_have_the_same_name(listen: list[str], advertise: list[str] | None, problem: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(problem)):
+        listeners_of(listen, advertise, {})
+
+
+def test_plain_listeners_with_names_of_their_own() -> None:
+    """As the error about equal names says; in any case of letters."""
+    given = {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,OTHER:PLAINTEXT"}
+    first, other = listeners_of(["h:1", "OTHER://h:2"], ["other://a:2"], given)
+    assert (first.name, first.advertised) == ("PLAINTEXT", None)
+    assert (other.name, other.advertised, other.protocol) == ("OTHER", ("a", 2), first.protocol)
 
 
 def test_passwords_may_be_quoted() -> None:

@@ -82,23 +82,37 @@ def listeners_of(
     """The listeners given by a caller, or else by the configs; raises ConfigError or ValueError if one is invalid."""
     config = BrokerConfig.of(properties)
     protocols = _protocols(config.listener_security_protocol_map)
-    public = dict(map(parse_listener, advertised if advertised is not None else config.advertised_listeners or ()))
+    public = {
+        name.upper(): address
+        for name, address in _distinct("advertised listeners", advertised, config.advertised_listeners or ())
+    }
     made = []
-    for name, address in map(parse_listener, given if given is not None else config.listeners):
+    for name, address in _distinct("listeners", given, config.listeners):
         if name.upper() not in protocols:
             known = ", ".join(protocols)
             raise ConfigError(f"listener {name} is not in listener.security.protocol.map, which has {known}")
         own = _own_configs(name, properties)
         configured = BrokerConfig.of({**properties, **own}) if own else config
-        found = Listener(
-            name, protocols[name.upper()], address, public.pop(name, None), configured, _passwords(name, properties)
-        )
+        seen_at = public.pop(name.upper(), None)
+        found = Listener(name, protocols[name.upper()], address, seen_at, configured, _passwords(name, properties))
         if found.protocol.has_sasl:
             _check_mechanisms(found)
         made.append(found)
     if public:
         raise ConfigError(f"advertised.listeners names {', '.join(public)}, but listeners does not")
     return made
+
+
+def _distinct(what: str, given: Sequence[str] | None, configured: Sequence[str]) -> list[tuple[str, Endpoint]]:
+    """The names and addresses that were given, or else configured; as in Kafka, no name may occur twice."""
+    parsed = [parse_listener(text) for text in (configured if given is None else given)]
+    homes: dict[str, Endpoint] = {}
+    for name, address in parsed:
+        if (other := homes.setdefault(name.upper(), address)) is not address:
+            problem = f"two {what} are called {name.upper()}: {other} and {address}"
+            example = "NAME://host:port, with NAME and its protocol in listener.security.protocol.map"
+            raise ConfigError(f"{problem}; give each a name of its own ({example})")
+    return parsed
 
 
 def parse_listener(text: str) -> tuple[str, Endpoint]:

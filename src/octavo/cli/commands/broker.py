@@ -51,8 +51,9 @@ def _configs(context: click.Context, option: click.Parameter, given: tuple[str, 
 @logdirs_argument
 @click.option(
     "--listen", multiple=True, metavar="[PROTOCOL://]HOST:PORT",
-    help="Where to listen; may be repeated. Default: the config `listeners`, or else 127.0.0.1:9092. Port 0 "
-    "picks a free one; the line on stdout says which. PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
+    help="Where to listen; may be repeated with another PROTOCOL. Default: the config `listeners`, or else "
+    "127.0.0.1:9092. Port 0 picks a free one; the line on stdout says which. PROTOCOL is PLAINTEXT, SSL, "
+    "SASL_PLAINTEXT, SASL_SSL, or a name in the config listener.security.protocol.map.",
 )  # fmt: skip
 @click.option(
     "--advertise", multiple=True, metavar="[PROTOCOL://]HOST:PORT",
