@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import octavo as library
-from octavo.errors import NoLogDirError, UnknownTopicOrPartitionError, no_such_topic
+from octavo.errors import LogDirError, NoLogDirError, UnknownTopicOrPartitionError, no_such_topic
 from octavo.format import names
 from octavo.scanner.places.directory import read_directory
 from octavo.scanner.places.location import LOCAL, Location
@@ -58,8 +58,9 @@ def foreign(tmp_path: Path) -> Path:
     return folder
 
 
-def content(root: Path) -> list[Path]:
-    return sorted(root.rglob("*"))
+def content(root: Path) -> list[tuple[Path, int]]:
+    """What is there, and when it was last changed."""
+    return [(path, path.stat().st_mtime_ns) for path in (root, *sorted(root.rglob("*")))]
 
 
 @pytest.mark.parametrize("name", sorted(value for key, value in vars(names).items() if key.endswith("_STORE")))
@@ -86,6 +87,27 @@ def test_a_foreign_folder_is_refused_and_left_alone(foreign: Path, line: tuple[s
     run = octavo(line[0], str(foreign), *line[1:])
     assert (run.exit, run.stdout) == (1, "")
     assert run.stderr.startswith(f"octavo: {foreign}: no partitions here; a log directory has folders such as orders-0")
+    assert content(foreign) == before
+
+
+OWNERS = [line for line in COMMANDS if line[0] in ("recover", "retain", "compact", "delete", "truncate")]
+
+
+@pytest.mark.parametrize("line", OWNERS, ids=" ".join)
+def test_a_partitions_folder_is_refused_and_left_alone(parent: Path, line: tuple[str, ...]) -> None:
+    folder = parent / "disk1" / "orders-0"
+    before = content(folder)
+    run = octavo(line[0], str(folder), *line[1:])
+    sentence = "this is a partition's folder; open the log directory that contains it"
+    assert (run.exit, run.stdout, run.stderr) == (1, "", f"octavo: {folder}: {sentence}\n")
+    assert content(folder) == before
+
+
+def test_opening_a_folder_of_other_things_leaves_it_alone(foreign: Path) -> None:
+    (foreign / "ssh").mkdir()
+    before = content(foreign)
+    with pytest.raises(LogDirError, match="'ssh' is not a folder that a broker makes"):
+        library.LogDir(foreign)
     assert content(foreign) == before
 
 

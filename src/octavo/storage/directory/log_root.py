@@ -137,10 +137,11 @@ class LogRoot:
         self.is_missing = False
 
     def lock(self) -> None:
-        """Take the directory's lock."""
+        """Take the directory's lock, unless it is a folder in which no broker would."""
         if not self.files.is_folder(self.path):
             found = "it is a file, not a log directory" if self.exists() else "no such directory"
             raise LogDirError(f"{self.path}: {found}")
+        self.list_folders()
         self._lock = lock_directory(self.path, self.files)
 
     @contextmanager
