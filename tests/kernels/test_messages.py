@@ -56,7 +56,16 @@ def outcome(code: Callable[..., Any], *given: object) -> object:
         found = code(*given)
     except OctavoError as error:
         return type(error), str(error), vars(error)
-    return repr(found[0]), found[1:] if isinstance(found, tuple) else found
+    return repr(shown(found[0])), found[1:] if isinstance(found, tuple) else found
+
+
+def shown(found: object) -> object:
+    """A value with the bytes of its views, whose own text has an address that differs from run to run."""
+    if isinstance(found, dict):
+        return {name: shown(value) for name, value in found.items()}
+    if isinstance(found, list):
+        return [shown(value) for value in found]
+    return ("view", bytes(found)) if isinstance(found, memoryview) else found
 
 
 @pytest.mark.parametrize(("schema", "version"), VERSIONED, ids=VERSIONED_IDS)
@@ -74,7 +83,7 @@ def test_both_give_the_same_rows_bytes_and_errors(schema: MessageSchema, version
         for _ in range(random.randrange(3) if data else 0):
             damaged[random.randrange(len(data))] = random.choice([0, 1, 2, 127, 128, 255])
         for some in (data, data + b"more", bytes(damaged), damaged[: random.randrange(len(data) + 1)]):
-            assert _readable(outcome(fast.read, some, 0)) == _readable(outcome(simple.read, some, 0))
+            assert outcome(fast.read, some, 0) == outcome(simple.read, some, 0)
         spoil(random, row)
         assert outcome(fast.write, row) == outcome(simple.write, row)
 
@@ -85,14 +94,6 @@ def with_head(parts: list[Part]) -> list[Part]:
     size = len(HEAD) - 4 + len(first)
     size += sum(len(part) if isinstance(part, Bytes) else part.size for part in rest)
     return [size.to_bytes(4) + HEAD[4:] + first, *rest]
-
-
-def _readable(found: object) -> object:
-    """The text without the addresses of views, which differ between the two."""
-    if isinstance(found, tuple) and isinstance(found[0], str):
-        head, *rest = found[0].split("<memory at ")
-        return "".join([head, *(part.partition(">")[2] for part in rest)]), found[1:]
-    return found
 
 
 def spoil(random: Random, row: Row) -> None:
