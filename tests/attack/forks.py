@@ -58,7 +58,7 @@ def children(logs: LogDir, works: list[Work]) -> dict[str, tuple[Callable[[], ob
         with logs:
             pass
 
-    steps = {f"step {type(work).__name__}": (work.step, (REFUSED,)) for work in works}
+    steps = {f"step {type(work).__name__} {number}": (work.step, (REFUSED,)) for number, work in enumerate(works)}
     return {
         **steps,
         "close": (logs.close, (DONE,)),
