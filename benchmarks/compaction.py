@@ -1,9 +1,9 @@
-"""Compaction of d5: 5 M records of 100 B over 500 k keys in segments of 100 MB, compared with Kafka's cleaner.
+"""Compaction of d5 (5 M records with values of 100 B, 500 k keys, segments of 100 MB), compared with Kafka's cleaner.
 
     python -m benchmarks.compaction [--scale S] [--rounds N] [--key-hash siphash|md5]
 
-Kafka's figures are constants, measured with 4.3.1 on a machine with 2 cores. A round changes its log, so each works on
-a fresh copy. The output is synced, as in Kafka.
+Kafka's figures are constants, measured with 4.3.1 on a machine with 2 cores. A whole compaction changes
+its log, so each round of it works on a fresh copy. Its output is synced, as in Kafka.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def main() -> None:
     rate = f"{records / whole / 1e6:.1f} M records per CPU s"
     print(f"compaction whole: {whole:.2f} CPU s, {rate}, {ratio:.1f} x Kafka, gate {GATE_WHOLE:.0f} x")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    print(f"peak memory: {peak} MiB, of which the map {MAP_BYTES >> 20}")
+    print(f"peak memory: {peak} MiB, of which the map takes {MAP_BYTES >> 20}")
 
 
 def made(scale: float) -> Path:
@@ -140,7 +140,7 @@ def found(folder: Path) -> Candidate:
 
 
 def map_alone(limits: MapLimits, keys: int) -> tuple[Callable[[], OffsetTable], Callable[[OffsetTable], None]]:
-    """Put keys that are already in columns, without reading a log."""
+    """Two functions: one makes an empty map, the other puts keys into it from columns in memory, without a log."""
     random = np.random.default_rng(5)
     parts = [_columns(random, first, 50_000, keys) for first in range(0, 10 * keys, 50_000)]
     for part in parts:

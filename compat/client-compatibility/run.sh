@@ -4,7 +4,7 @@ cd "$(dirname "$0")" && . ../lib.sh
 need java mvn
 [[ -d $kafka_jars ]] || "$root/scripts/kafka.sh"
 
-tools() { # VERSION BINDING...: the folder with that version's tools
+tools() { # VERSION COORDINATE...: print the folder of that version's tools and of these jars
     jars "tools-$1" "org.apache.kafka:kafka-tools:$1" "${@:2}"
 }
 test_with() { # VERSION JARS OPTION...

@@ -2,8 +2,8 @@
 
     python run_tests.py TESTS-FOLDER OUTPUT-FOLDER [--leave-out NUMBERS] [NUMBER...]
 
-Without numbers, every test that needs a broker is run. A test that fails is run once more, alone: some depend on
-timing.
+Without numbers, every test that needs a broker is run, except manual tests and known issues. A test that fails is run
+once more, alone: some depend on timing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _VERDICTS = {"PASSED": "pass", "SKIPPED": "skip"}
 
 
 def numbers_of(tests: Path) -> list[str]:
-    """The numbers of tests that need a broker, from the runner's table."""
+    """The numbers of tests that need a broker, without manual tests and known issues, from the runner's table."""
     source = (tests / "test.c").read_text()
     table = re.findall(r"_TEST\((\d{4})_\w+,\s*([^,)]*)", source[source.index("struct test tests[]") :])
     return sorted({number for number, flags in table if not re.search("LOCAL|MANUAL|KNOWN_ISSUE(?!_)", flags)})

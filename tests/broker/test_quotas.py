@@ -157,7 +157,7 @@ def test_the_rate_of_the_last_windows() -> None:
     assert rate.throttle_ms(100, 0) == 1000  # 300 bytes count over at least two whole windows
     assert rate.throttle_ms(100, 1000) == 1000
     assert rate.throttle_ms(100, 2500) == 500  # 300 bytes over 2.5 s
-    assert rate.throttle_ms(100, 3000) == 0  # the window is over
+    assert rate.throttle_ms(100, 3000) == 0  # the window no longer counts
     rate.add(100, 3000)
     assert rate.throttle_ms(100, 3000) == 0
 

@@ -136,7 +136,7 @@ class Classes:
         return self.bytes_of(validator.validateMessagesAndAssignOffsets(counter, recorder, buffers).validatedRecords())
 
     def rewrite(self, request: dict[str, Any]) -> bytes:
-        """What the cleaner makes of batches if it keeps all their records (a private method of its filter)."""
+        """What the cleaner makes of batches if it keeps all their records. (The method is private in MemoryRecords.)"""
         methods = self.internal.MemoryRecords.class_.getDeclaredMethods()
         method = next(method for method in methods if method.getName() == "buildRetainedRecordsInto")
         method.setAccessible(True)

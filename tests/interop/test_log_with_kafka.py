@@ -24,9 +24,9 @@ from tests.storage.worlds import World
 pytestmark = pytest.mark.kafka
 
 STEPS, SEEDS = 120, int(os.environ.get("OCTAVO_LOG_SEEDS", "3"))
-SEEN = 500, 507  # seeds that give no timestamp but -1, and a log that starts after its recovery point
+SEEN = 500, 507  # seeds that give a log whose largest timestamp is -1, and one that starts after its recovery point
 PRODUCERS = (1, 2, 3)
-SMALL_TIMES = (0, 1, -1)  # 0 makes a time index entry of zeros, and -1 none at all
+SMALL_TIMES = (0, 1, -1)  # 0 can make a time index entry of zeros, and -1 makes none
 DAY_MS = 86_400_000
 BASE = {"internal.segment.bytes": "1500", "index.interval.bytes": "200", "segment.index.bytes": "4000"}
 CONFIGS = [
@@ -136,7 +136,8 @@ class Driver:
         self._append(encode_message_set(records, self.draw.randint(0, 1)), AppendOrigin.CLIENT)
 
     def replicate_old_format(self) -> None:
-        """Append plain messages unchanged. (A wrapper shows only its last offset; Kafka opens it for the first.)"""
+        """Append plain messages unchanged. (Not wrappers: Octavo uses only their last offset, while Kafka opens them
+        to find the first.)"""
         now_ms, offset = self.twins.world.clock.time_ms(), self.twins.ours.log_end_offset
         records = [Record(offset + number, now_ms, b"k", b"v" * 20) for number in range(self.draw.randint(1, 3))]
         self._append(encode_message_set(records, self.draw.randint(0, 1)), AppendOrigin.REPLICATION)
@@ -246,7 +247,7 @@ def test_both_logs_do_the_same(jvm: ModuleType, tmp_path: Path, configs: dict[st
 def test_both_logs_do_the_same_with_the_smallest_timestamps(
     jvm: ModuleType, tmp_path: Path, configs: dict[str, str]
 ) -> None:
-    """If a segment has no larger timestamp than 0, its time index is an entry of zeros."""
+    """If the largest timestamp of a segment is 0, its time index may be a single entry of zeros."""
     for seed in range(SEEDS):
         driver = SmallTimesDriver(Twins(jvm, tmp_path / str(seed), configs, World()), seed)
         for _ in range(STEPS):

@@ -80,7 +80,7 @@ def _named_partitions(rows: pa.RecordBatch, destination: Destination) -> NDArray
 
 
 def _with_milliseconds(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows with timestamps in milliseconds; a negative one is refused with Spark's error message."""
+    """The rows with timestamps in milliseconds; a negative one is refused with the message of Kafka's producer."""
     if "timestamp" not in rows.schema.names:
         return rows
     times = rows.column("timestamp")
