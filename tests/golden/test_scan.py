@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -157,13 +159,36 @@ def test_a_damaged_batch_in_the_middle_is_an_error_or_skipped() -> None:
     assert 0 < len(lost) < 10
 
 
+# Scans a directory in which no file may be opened for writing: root may open any, whatever its mode.
+SCAN = """
+import os, sys
+
+def refuse(event, args):
+    if event == "open" and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and str(args[0]).startswith(sys.argv[1]):
+        raise PermissionError(f"{args[0]} is opened for writing")
+
+sys.addaudithook(refuse)
+import octavo
+print(octavo.scan(sys.argv[1], isolation_level="read_committed").to_table().num_rows)
+"""
+
+
 def test_read_only_files_are_enough_and_nothing_changes(tmp_path: Path) -> None:
     copy = shutil.copytree(archives.unpack("v431-killed"), tmp_path / "logs")
-    before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in copy.rglob("*")}
+    before = everything(copy)
     for folder in copy.rglob("*"):
         folder.chmod(0o555 if folder.is_dir() else 0o444)
-    octavo.scan(copy, isolation_level="read_committed").to_table()
-    assert {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in copy.rglob("*")} == before
+    run = subprocess.run([sys.executable, "-c", SCAN, str(copy)], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "") and int(run.stdout) > 0
+    assert everything(copy) == before
     for parent, folders, _ in os.walk(copy):
         for name in folders:
             Path(parent, name).chmod(0o755)
+
+
+def everything(folder: Path) -> dict[Path, tuple[int, bytes]]:
+    """What is below a folder: when it was last changed, and the content of files."""
+    return {
+        path: (path.stat().st_mtime_ns, b"" if path.is_dir() else path.read_bytes())
+        for path in (folder, *folder.rglob("*"))
+    }
