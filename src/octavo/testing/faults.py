@@ -71,8 +71,8 @@ class Faults:
 
     Requests are named as in Kafka's protocol, errors as in Kafka's `Errors`. A fault hits the next request, or the next
     `times` requests, or all (None) until it ends; with `topic`, `group` or `client_id` only those that name the topic
-    or group, or come from the client. Each method returns the `RequestFault`, which counts its hits. The oldest fault
-    that matches a request hits it.
+    or group, or come from the client. `fail`, `drop`, `lose_answer` and `delay` return the `RequestFault`, which counts
+    its hits. The oldest fault that matches a request hits it.
     """
 
     def __init__(self, logs: LogDir) -> None:
