@@ -52,7 +52,8 @@ def swap_in(log: PartitionLog, old: Iterable[SourceSegment], base_offsets: Seque
             segment = known.get(source.base_offset)
             if segment is None or segment.size != source.size or segment is log.segments.active:
                 remove_cleaned(filesystem, log.folder, base_offsets)
-                raise CleaningAborted(f"{log.folder}: the segment at offset {source.base_offset} has changed meanwhile")
+                problem = f"the segment at offset {source.base_offset} has changed meanwhile"
+                raise CleaningAborted(f"{log.folder} was not rewritten: {problem}")
             replaced.append(segment)
         try:
             new = [
@@ -60,5 +61,5 @@ def swap_in(log: PartitionLog, old: Iterable[SourceSegment], base_offsets: Seque
                 for base in base_offsets
             ]
         except FileNotFoundError:
-            raise CleaningAborted(f"{log.folder}: the log was loaded again meanwhile") from None
+            raise CleaningAborted(f"{log.folder} was not rewritten: it was loaded again meanwhile") from None
         log.replace_segments(replaced, new)
