@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Callable
 from types import ModuleType
 
@@ -42,6 +43,10 @@ class Workload:
         admin.close()
         for thread in self._threads:
             thread.start()
+        # A broker creates the folder of a new topic a moment later: the first answer shows that it is there.
+        for topic in (self.plain, self.transactional, self.compacted, self.retained):
+            while not self.acknowledged(topic) and not self.errors:
+                time.sleep(0.05)
 
     def stop(self) -> None:
         self._stopped.set()
