@@ -6,8 +6,8 @@
 3. The cleaner keeps the latest sum of each product, and commands inspect the result: counts, a lookup by time, a dump,
    verify.
 
-The directory is left in the folder given as argument (default: build/pipeline). Exit code 1 if anything is not as it
-should be.
+The directory is left in the folder given as the argument (default: build/pipeline). Exit code 1 if anything is not
+as it should be.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def look(root: Path) -> None:
     began = time.perf_counter()
     compacted = show("compact", logs, "--topic", "totals", "--force")
     seconds, read = time.perf_counter() - began, sum(map(int, re.findall(r"of (\d+) records stay", compacted)))
-    say(f"   {read} records cleaned in {seconds:.1f} s with the command's start: {read / seconds:,.0f} records/s")
+    say(f"   {read} records cleaned in {seconds:.1f} s including start-up: {read / seconds:,.0f} records/s")
     show("topics", logs, "--topic", "orders", "--topic", "totals")
     show("lookup", logs, "--topic", "orders", "--partition", "0", "--timestamp", str(BEGIN_MS + 5_000))
     show("cat", logs, "--topic", "totals", "--max-messages", "3")

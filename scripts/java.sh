@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Look for a Java runtime of version 17 or later, which Spark and the tests against Kafka's own classes need. If there is
-# none, root on Debian gets one from the distribution's packages. Everything else works without Java.
+# none, and root runs this on Debian, install one from the distribution's packages. Everything else works without Java.
 set -euo pipefail
 
 works() {

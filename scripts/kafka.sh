@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fetch the jars of real Kafka that tests compare with into .cache/kafka-<version>/libs, through Maven.
+# Fetch the jars of real Kafka that tests compare with, through Maven, into .cache/kafka-<version>/libs.
 # OCTAVO_KAFKA_LIBS names another folder that holds kafka-<version>/libs: then nothing is fetched.
 # --if-possible: a failure is reported, but is not an error; it is remembered, so that the next run with this option does
 # not wait for the network.

@@ -5,7 +5,7 @@ need git gcc g++ make java
 [[ -d $kafka_jars ]] || "$root/scripts/kafka.sh"
 source=$(sources confluentinc/librdkafka 4c3b017c3de8d9c10de12b9eec0ea688e8d5787d)
 if [[ ! -x $source/tests/test-runner ]]; then
-    # Three tests ask for three replicas; with TEST_RF, they ask for that many.
+    # Some tests ask for three replicas; if TEST_RF is set, they ask for that many instead.
     sed -i '/^void test_admin_create_topic(/,/^}/s/^        if (!(rk = use_rk))$/        if (test_getenv("TEST_RF", NULL))\n                replication_factor = atoi(test_getenv("TEST_RF", NULL));\n\n&/' "$source/tests/test.c"
     (cd "$source" && ./configure --disable-curl --disable-sasl && make -j2 libs && make -j2 -C tests build) >"$work/build.log" 2>&1
 fi

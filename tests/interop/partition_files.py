@@ -48,7 +48,7 @@ def open_ours(place: Place, *, clean: bool) -> PartitionLog:
 
 
 def contents(folder: Path) -> dict[str, object]:
-    """Files by name; the order of producers in a snapshot is that of a hash table."""
+    """Files by name. A snapshot's producers are sorted, since Kafka writes them in the order of a hash table."""
     found: dict[str, object] = {}
     for path in sorted(folder.iterdir()):
         if path.suffix == FileKind.PRODUCER_SNAPSHOT:

@@ -151,7 +151,7 @@ class TopicTable:
     min_insync_replicas: int = config(
         INT, 1, Between(1), "min.insync.replicas",
         doc="How many replicas must have a batch before it is acknowledged with acks=all. "
-        "Octavo has one and does not use it.", is_used=False,
+        "Octavo, the only replica, does not use it.", is_used=False,
     )  # fmt: skip
     unclean_leader_election_enable: bool = config(
         BOOLEAN, False, ANYTHING, "unclean.leader.election.enable",

@@ -141,9 +141,9 @@ class OffsetIndexCheck:
             if part.positions[-1] < entry.bound:
                 self._waiting.append(entry)
             else:
-                self._wrong(entry, "no batch from there to the next entry's ends with it")
+                self._wrong(entry, "no batch between there and the next entry's position ends with it")
         elif part.positions[row] >= entry.bound or entry.offset not in self._last_offsets(part, row):
-            self._wrong(entry, "no batch from there to the next entry's ends with it")
+            self._wrong(entry, "no batch between there and the next entry's position ends with it")
         elif self._witness.denies(part, row):
             self._denied.append(entry)
         else:
