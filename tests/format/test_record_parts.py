@@ -62,7 +62,7 @@ def test_the_records_before_the_damage_are_read() -> None:
 @pytest.mark.parametrize(
     ("hex_bytes", "problem"),
     [
-        ("02", "a record of 1 bytes"),
+        ("02", "a record of 1 byte, which does not fit"),
         ("00", "a record of 0 bytes"),
         ("01", "a record of -1 bytes"),
         ("ffffffffff", "variable-length number"),
@@ -72,8 +72,8 @@ def test_the_records_before_the_damage_are_read() -> None:
         ("0c000000010101", "-1 headers"),
         ("0c00000001010a", "5 headers, more than"),
         ("0e0000000101020100", "header key of -1 bytes"),
-        ("0e00000001010202", "a header field of 1 bytes reaches beyond the end of its record"),
-        ("0e00000001010000", "fields end 1 bytes before"),
+        ("0e00000001010202", "a header field of 1 byte reaches beyond the end of its record"),
+        ("0e00000001010000", "fields end 1 byte before"),
     ],
 )
 def test_damage_is_named(hex_bytes: str, problem: str) -> None:

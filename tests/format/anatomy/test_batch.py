@@ -93,7 +93,7 @@ def test_control_records_are_shown_with_their_fields() -> None:
     value = named(node, "records", "record 0", "value")
     assert value.meaning == '{"version":0,"lastContainedLogTimestamp":7}'
     unreadable = describe(build_batch([Record(0, 5, b"\0", None)], origin=Origin(is_control=True)))
-    assert "a control record's key of 1 bytes" in named(unreadable, "records", "record 0", "key").problem
+    assert "a control record's key of 1 byte," in named(unreadable, "records", "record 0", "key").problem
 
 
 def test_a_message_is_shown_with_its_fields() -> None:

@@ -57,6 +57,7 @@ def test_zeros_of_a_file_that_was_not_closed_are_unused() -> None:
 def test_an_entry_that_is_cut_off_is_a_problem() -> None:
     *_, rest = describe(FileKind.TIME_INDEX, TIMES[:-1])
     assert (rest.name, rest.problem) == ("rest", "11 bytes, expected an entry of 12")
+    assert describe(FileKind.OFFSET_INDEX, INDEX + b"\1")[-1].problem == "1 byte, expected an entry of 8"
     *_, unused, rest = describe(FileKind.OFFSET_INDEX, INDEX + bytes(19))
     assert (unused.length, rest.length) == (16, 3)
 

@@ -97,7 +97,7 @@ def test_structs_may_be_nested_and_null() -> None:
     both_ways(YES, STRUCTS, row, "01 01 0002 03 026100 0100 00 03 00")
     both_ways(NO, STRUCTS, {"before": 1, "inner": None, "after": 3}, "01 ff 03")
     refused(NO, STRUCTS, "010203", "null mark 2, not 1 or 255", 1)
-    refused(NO, STRUCTS, "01", "the null mark of M.inner needs 1 bytes, 0 are left", 1)
+    refused(NO, STRUCTS, "01", "the null mark of M.inner needs 1 byte, 0 are left", 1)
 
 
 TAGGED = """
@@ -150,7 +150,7 @@ def test_a_field_may_have_an_encoding_of_its_own() -> None:
         ("01 02 03 00 03 00", "tag 3 after tag 3", 4),
         ("01 01 01 05 0000000700", "number takes 4 bytes, its size says 5", 4),
         ("01 01 01 03 00000007", "number takes 4 bytes, its size says 3", 4),
-        ("01 01 07 05 00", "tag 7 of M needs 5 bytes, 1 are left", 4),
+        ("01 01 07 05 00", "tag 7 of M needs 5 bytes, 1 is left", 4),
         ("01 ffffffff0f 07 00", "the tagged fields of M: the data ends", 8),
         ("01", "the tagged fields of M: the data ends", 1),
     ],
@@ -163,8 +163,9 @@ def test_broken_tag_sections_are_refused(encoded: str, problem: str, position: i
     ("flexible", "fields", "encoded", "problem", "position"),
     [
         (NO, "a int8\nb int32\nc int16", "0100000002", "M.a to c needs 7 bytes, 5 are left", 0),
-        (NO, "a string", "00", "the length of M.a needs 2 bytes, 1 are left", 0),
-        (NO, "a string", "000261", "M.a needs 2 bytes, 1 are left", 2),
+        (NO, "a string", "00", "the length of M.a needs 2 bytes, 1 is left", 0),
+        (NO, "a int8", "", "M.a needs 1 byte, 0 are left", 0),
+        (NO, "a string", "000261", "M.a needs 2 bytes, 1 is left", 2),
         (NO, "a string nullable", "fffe", "M.a has the length -2", 0),
         (NO, "a bytes nullable", "80000000", "M.a has the length -2147483648", 0),
         (NO, "a []int8 nullable", "fffffffe", "M.a has the length -2", 0),
@@ -173,9 +174,9 @@ def test_broken_tag_sections_are_refused(encoded: str, problem: str, position: i
         (YES, "a string", "818002", "M.a has 32768 bytes, but a string may have at most 32767", 0),
         (YES, "a bytes", "ffffffff0f", "M.a needs 4294967294 bytes, 0 are left", 5),
         (YES, "a bytes", "ffffffffff01", "M.a: a variable-length number of more than 5 bytes", 0),
-        (NO, "a []int32", "7fffffff00", "M.a with 2147483647 elements needs 8589934588 bytes, 1 are left", 4),
-        (NO, "a []uuid", "00000001ff", "M.a with 1 elements needs 16 bytes, 1 are left", 4),
-        (NO, "a []string", "7fffffff00", "M.a with 2147483647 elements needs 2147483647 bytes, 1 are left", 4),
+        (NO, "a []int32", "7fffffff00", "M.a with 2147483647 elements needs 8589934588 bytes, 1 is left", 4),
+        (NO, "a []uuid", "00000001ff", "M.a with 1 elements needs 16 bytes, 1 is left", 4),
+        (NO, "a []string", "7fffffff00", "M.a with 2147483647 elements needs 2147483647 bytes, 1 is left", 4),
         (YES, "a []S\n    x int8", "feffffff0f00", "M.a with 4294967293 elements", 5),
         (NO, "a []S\n    x int8\n    y string", "0000000105", "the length of M.a.y needs 2 bytes, 0 are left", 5),
         (NO, "a int8", "0100", "1 byte is left after M version 0, expected none", 1),

@@ -43,14 +43,14 @@ def test_unknown_value_versions_are_refused() -> None:
 
 
 def test_cut_prefixes_are_refused() -> None:
-    with pytest.raises(CorruptionError, match="the record type needs 2 bytes, 1 are left"):
+    with pytest.raises(CorruptionError, match="the record type needs 2 bytes, 1 is left"):
         decode_consumer_offsets_record(b"\x00", None)
     with pytest.raises(CorruptionError, match="the version of OffsetCommitValue needs 2 bytes, 0 are left"):
         decode_consumer_offsets_record(COMMIT_KEY, b"")
 
 
 def test_positions_count_from_the_prefix() -> None:
-    with pytest.raises(CorruptionError, match=r"OffsetCommitKey\.topic needs 1 bytes, 0 are left") as caught:
+    with pytest.raises(CorruptionError, match=r"OffsetCommitKey\.topic needs 1 byte, 0 are left") as caught:
         decode_consumer_offsets_record(COMMIT_KEY[:8], None)
     assert caught.value.position == 8
 

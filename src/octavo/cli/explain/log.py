@@ -15,6 +15,7 @@ from octavo.format.names import SegmentFile
 from octavo.kernels import layout
 from octavo.kernels.layout import Stop
 from octavo.scanner.places.location import Location
+from octavo.system.shown import count
 
 _MOST_RECORDS = 10_000
 _RECORDS_ON_A_PAGE = 20
@@ -46,7 +47,9 @@ def _batches(log: OpenLog) -> Iterator[Node]:
 
 def _at_position(log: OpenLog, position: int, most: int | None) -> Node:
     if position >= log.size:
-        raise OctavoError(f"{log.path}: position {position} is beyond the end of the file, which has {log.size} bytes")
+        raise OctavoError(
+            f"{log.path}: position {position} is beyond the end of the file, which has {count(log.size, 'byte')}"
+        )
     found = batch_with_byte(log, position)
     return _tail_node(log, found) if isinstance(found, FileTail) else _batch_node(log, found, most)
 

@@ -12,6 +12,7 @@ from octavo.cli.explain.overview import BatchOverview, Overview
 from octavo.cli.options import coloured
 from octavo.cli.table import fitted
 from octavo.format.anatomy import Node, NodeValue
+from octavo.system.shown import count
 
 _WIDE = 100  # a terminal needs this many columns for the full widths
 
@@ -24,11 +25,11 @@ class _Widths(NamedTuple):
     indent: str = "  "
     gap: str = "  "
     position: str = "position"
-    size: str = "({} bytes)"
+    has_units: bool = True
     cut: str = "… ({})"
 
 
-_NARROW = _Widths(4, 13, " ", " ", "at", "({})", "…")
+_NARROW = _Widths(4, 13, " ", " ", "at", has_units=False, cut="…")
 _LEVELS = "cyan", "green", "yellow", "magenta", "blue"
 _OVERVIEW = "{:>10}  {:>12}  {:>12}  {:>8}  {:>9}  {:>5}  {:<6}  {}"
 
@@ -62,7 +63,7 @@ def tail_lines(overview: Overview) -> Iterator[str]:
 
 def entry_lines(node: Node) -> Iterator[str]:
     """An entry of an index, a snapshot or a text file, on one line if there is room."""
-    shown = f"({node.length} bytes)" if node.value is None and not node.children else _shown(node)
+    shown = f"({count(node.length, 'byte')})" if node.value is None and not node.children else _shown(node)
     problem = _wrong("; ".join(bad.problem for bad in node.problems()))
     if node.raw.startswith(node.name.encode()):  # a property: its name is part of the line
         shown = f"{node.name}  {shown}"
@@ -76,7 +77,8 @@ def _shown(node: Node) -> str:
 
 def _rows(node: Node, depth: int, widths: _Widths) -> Iterator[tuple[str, str, str, str, str, str, int]]:
     is_group = node.value is None and (node.children or node.offset is not None)
-    raw = widths.size.format(node.length) if is_group else _hex(node.raw, widths)
+    size = count(node.length, "byte") if widths.has_units else str(node.length)
+    raw = f"({size})" if is_group else _hex(node.raw, widths)
     bits = are_bits(node)
     value = value_text(node.value, widths.value_characters)
     if bits and 8 * node.length <= widths.value_characters:

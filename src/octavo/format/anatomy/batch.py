@@ -13,6 +13,7 @@ from octavo.format.anatomy.record import describe_records
 from octavo.format.compression import decompress
 from octavo.kernels import layout
 from octavo.kernels.integers import signed64
+from octavo.system.shown import count
 
 
 def describe_batch(data: memoryview, position: int, *, limit: int | None = None, most: int | None = None) -> Node:
@@ -26,7 +27,7 @@ def describe_batch(data: memoryview, position: int, *, limit: int | None = None,
     header = _header_nodes(data, position)
     fields = {node.name: node.value for node in header if isinstance(node.value, int)}
     if len(fields) < len(layout.BATCH_FIELDS):
-        problem = f"{len(data)} bytes, expected at least the {layout.BATCH_OVERHEAD} of a header"
+        problem = f"{count(len(data), 'byte')}, expected at least the {layout.BATCH_OVERHEAD} of a header"
         return Node("batch", position, bytes(data), None, "", problem, tuple(header))
     records = _records_node(data, position, fields, limit, most)
     offsets = f"offsets {fields['baseOffset']} to {signed64(fields['baseOffset'] + fields['lastOffsetDelta'])}"
@@ -65,7 +66,7 @@ def _records_node(data: memoryview, position: int, fields: dict[str, int], limit
     start, codec_id = position + layout.BATCH_OVERHEAD, fields["attributes"] & layout.CODEC_MASK
     if not codec_id:
         children, problem = describe_records(packed, start, fields, most)
-        return Node("records", start, bytes(packed), None, f"{len(packed)} bytes", problem, children)
+        return Node("records", start, bytes(packed), None, count(len(packed), "byte"), problem, children)
     codec = codec_text(codec_id)
     if fields["recordsCount"] == 0:
         return Node("records", start, bytes(packed), None, "not read: the header counts no records")
@@ -74,5 +75,5 @@ def _records_node(data: memoryview, position: int, fields: dict[str, int], limit
     except CorruptionError as error:
         return Node("records", start, bytes(packed), None, codec, f"cannot be unpacked: {error}")
     children, problem = describe_records(unpacked, 0, fields, most)
-    meaning = f"{codec}, unpacks to {len(unpacked)} bytes; positions below are within those"
+    meaning = f"{codec}, unpacks to {count(len(unpacked), 'byte')}; positions below are within those"
     return Node("records", start, bytes(packed), None, meaning, problem, children)

@@ -14,6 +14,7 @@ from octavo.format.indexes import offset_index, time_index, txn_index
 from octavo.format.names import FileKind
 from octavo.format.sequence import decrement
 from octavo.format.small_files import producer_snapshot
+from octavo.system.shown import count
 
 # Takes the field values by name and the segment's base offset, and returns the meaning of an entry.
 Meaning = Callable[[dict[str, int], int], str]
@@ -40,7 +41,7 @@ def describe_entries(kind: FileKind, data: memoryview, base_offset: int) -> Iter
         yield Node("unused", end, content, None, meaning_of_zeros)
         at = end + len(content)
     if at < len(data):
-        problem = f"{len(data) - at} bytes, expected an entry of {layout.size}"
+        problem = f"{count(len(data) - at, 'byte')}, expected an entry of {layout.size}"
         yield Node("rest", at, bytes(data[at:]), None, "", problem)
 
 
@@ -68,7 +69,7 @@ def _snapshot_header(data: memoryview) -> Node:
         for node in nodes
     )
     size = producer_snapshot.HEADER.size
-    problem = "" if len(data) >= size else f"{len(data)} bytes, expected at least {size}"
+    problem = "" if len(data) >= size else f"{count(len(data), 'byte')}, expected at least {size}"
     return Node("header", 0, bytes(data[:size]), None, "", problem, children)
 
 

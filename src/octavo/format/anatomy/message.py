@@ -12,6 +12,7 @@ from octavo.format.anatomy.node import Node, field_nodes
 from octavo.format.anatomy.record import left_out
 from octavo.format.legacy.message import Message, inner_entries, read_messages, unpack
 from octavo.kernels import layout
+from octavo.system.shown import count
 
 
 def describe_message(data: memoryview, position: int, *, limit: int | None = None, most: int | None = None) -> Node:
@@ -68,7 +69,8 @@ def _unpacked(wrapper: Message, value: Node, limit: int | None, most: int | None
         content = memoryview(bytes(unpack(wrapper, limit=limit)))
     except CorruptionError as error:
         return replace(value, problem=f"cannot be unpacked: {error.problem}")
-    meaning = f"{codec_text(wrapper.codec_id)}, unpacks to {len(content)} bytes; positions below are within those"
+    unpacked = count(len(content), "byte")
+    meaning = f"{codec_text(wrapper.codec_id)}, unpacks to {unpacked}; positions below are within those"
     children: list[Node] = []
     at = 0
     problem = ""
@@ -78,9 +80,10 @@ def _unpacked(wrapper: Message, value: Node, limit: int | None, most: int | None
             at += len(entry)
         rest = []
         if len(children) == most and at < len(content):
-            rest = [left_out(bytes(content[at:]), at, f"{len(content) - at} bytes of more messages, which are")]
+            more = count(len(content) - at, "byte")
+            rest = [left_out(bytes(content[at:]), at, f"{more} of more messages, which are")]
         elif at < len(content):
-            problem = f"{len(content) - at} bytes of an incomplete message at the end"
+            problem = f"{count(len(content) - at, 'byte')} of an incomplete message at the end"
         offsets = [message.offset for message in islice(read_messages(wrapper.entry, limit=limit), most)]
         children = [_with_offset(child, offset) for child, offset in zip(children, offsets, strict=True)] + rest
     except CorruptionError as error:

@@ -52,7 +52,8 @@ def describe_records(
         at += node.length
     # Kafka does not read past the header of a batch with a record count of 0.
     trailing = len(data) - at if count else 0
-    return tuple(nodes), f"{trailing} bytes are left after the last record, expected none" if trailing else ""
+    are_left = "1 byte is left" if trailing == 1 else f"{trailing} bytes are left"
+    return tuple(nodes), f"{are_left} after the last record, expected none" if trailing else ""
 
 
 def left_out(raw: bytes, position: int, what: str) -> Node:

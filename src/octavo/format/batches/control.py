@@ -18,6 +18,7 @@ from octavo.errors import EncodingError, InvalidRecordError
 from octavo.format.batches.batch import Origin, build_batch
 from octavo.format.record import Record
 from octavo.kernels import layout
+from octavo.system.shown import count
 
 if TYPE_CHECKING:
     from octavo.format.messages.schema import Row
@@ -112,7 +113,7 @@ def build_marker_batch(
 def _after_version(fields: Struct, data: Bytes | None, what: str) -> int:
     """The field after the version; fields that a later version adds are ignored."""
     if data is None or len(data) < fields.size:
-        found = "null" if data is None else f"{len(data)} bytes"
+        found = "null" if data is None else count(len(data), "byte")
         sentence = f"a control record's {what} of {found}, expected at least {fields.size} bytes"
         raise InvalidRecordError(sentence, position=0)
     version, field = fields.unpack_from(data)

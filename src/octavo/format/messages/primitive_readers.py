@@ -14,6 +14,7 @@ from octavo.errors import CorruptionError
 from octavo.format.java.utf8 import decode_utf8
 from octavo.format.messages.schema import BYTES, RECORDS, STRING, UUID, Primitive
 from octavo.format.varint import MAX_VARINT_BYTES, Bytes, decode_uvarint
+from octavo.system.shown import count as counted
 
 Reader = Callable[[Bytes, int], tuple[Any, int]]
 LengthReader = Callable[[Bytes, int], tuple[int, int]]
@@ -40,7 +41,7 @@ class UnreadableMessageError(CorruptionError):
 def truncated(path: str, position: int, needed: int, data: Bytes, kafka_reason: str = "null") -> CorruptionError:
     """The error for a value that needs more bytes than remain."""
     left = max(0, len(data) - position)
-    problem = f"{path} needs {needed} bytes, {left} are left"
+    problem = f"{path} needs {counted(needed, 'byte')}, {left} {'is' if left == 1 else 'are'} left"
     return UnreadableMessageError(problem, position=position, kafka_reason=kafka_reason)
 
 

@@ -17,6 +17,7 @@ from octavo.format.messages.codec import Part, decode, parts_writer_of, prefix_r
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import API_VERSIONS, Api
 from octavo.format.varint import Bytes, decode_uvarint
+from octavo.system.shown import count
 
 _HEAD = struct.Struct(">hhih")  # api key, api version, correlation id, length of the client id
 _HEAD_BYTES = _HEAD.size
@@ -44,7 +45,7 @@ def read_header(frame: Bytes) -> RequestHeader:
             raise CorruptionError(f"a client id of {length} bytes in a frame of {len(frame)}", position=8)
         return RequestHeader(key, version, correlation_id, str(frame[_HEAD_BYTES:end], "utf-8"), end)
     except struct.error:
-        raise CorruptionError(f"a frame of {len(frame)} bytes is too short for a header", position=0) from None
+        raise CorruptionError(f"a frame of {count(len(frame), 'byte')} is too short for a header", position=0) from None
     except UnicodeDecodeError as error:
         raise CorruptionError(f"the client id is not UTF-8: {error.reason}", position=_HEAD_BYTES) from None
 
@@ -101,7 +102,7 @@ def read_response(api: Api, version: int, frame: bytes) -> tuple[int, Row]:
     """The correlation id and the body of the response that a client got; the frame comes without its length."""
     start = _CORRELATION_ID_BYTES
     if len(frame) < start:
-        raise CorruptionError(f"a response of {len(frame)} bytes is too short for its header", position=0)
+        raise CorruptionError(f"a response of {count(len(frame), 'byte')} is too short for its header", position=0)
     correlation_id = int.from_bytes(frame[:start], signed=True)
     if _response_has_tags(api, version):
         start = _skip_tags(frame, start)

@@ -12,6 +12,7 @@ from octavo import kernels
 from octavo.errors import CorruptionError
 from octavo.format.entry_layout import EntryLayout
 from octavo.kernels.layout import big_endian
+from octavo.system.shown import count as counted
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -62,7 +63,9 @@ def decode_table(data: Buffer) -> NDArray[np.void]:
     """The producers as a read-only array of `ENTRY`s."""
     content = memoryview(data).cast("B")
     if len(content) < HEADER.size:
-        raise CorruptionError(f"producer snapshot of {len(content)} bytes, expected {HEADER.size} or more", position=0)
+        raise CorruptionError(
+            f"producer snapshot of {counted(len(content), 'byte')}, expected {HEADER.size} or more", position=0
+        )
     version, crc, count = HEADER.unpack_from(content)
     if version != VERSION:
         raise CorruptionError(f"producer snapshot of version {version}, expected {VERSION}", position=0)

@@ -61,7 +61,7 @@ def check_length(index: IndexBytes, findings: FindingCollector, unused: Severity
     """Check that all entries are whole and used; `unused` is the severity of unused ones."""
     entry_bytes = index.slots.dtype.itemsize
     if index.cut_bytes:
-        detail = f"a file of {index.size} bytes, expected a multiple of {entry_bytes}"
+        detail = f"a file of {count(index.size, 'byte')}, expected a multiple of {entry_bytes}"
         findings.add(index.path, index.size - index.cut_bytes, FindingKind.PARTIAL_ENTRY, detail)
     if index.zero_slots:
         detail = f"{index.zero_slots} unused {'entry' if index.zero_slots == 1 else 'entries'} at the end"

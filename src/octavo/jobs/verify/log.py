@@ -17,6 +17,7 @@ from octavo.kernels.layout import MAX_FILE_BYTES, Flaw, Stop
 from octavo.scanner.damage.resync import are_zeros, next_sound_position
 from octavo.scanner.places.location import ReadableFile
 from octavo.scanner.places.segment_log import walk_file
+from octavo.system.shown import count
 
 
 class _LastBatch(NamedTuple):
@@ -182,12 +183,12 @@ class LogCheck:
         left = self.size - position
         self.unreadable.add(position, self.size, self.next_offset)
         if is_zero:
-            self._add(position, FindingKind.ZEROS, f"{left} bytes of zeros after the last batch", severity)
+            self._add(position, FindingKind.ZEROS, f"{count(left, 'byte')} of zeros after the last batch", severity)
         elif stop is Stop.SIZE_TOO_SMALL:
             self._add(position, FindingKind.NO_BATCH, f"{left} bytes after the last batch that are not a batch")
         else:
             what = "header" if stop is Stop.INCOMPLETE_HEADER else "batch"
-            detail = f"{left} bytes of a {what} that the end of the file cuts off"
+            detail = f"{count(left, 'byte')} of a {what} that the end of the file cuts off"
             self._add(position, FindingKind.INCOMPLETE_BATCH, detail, severity)
 
     def _add(

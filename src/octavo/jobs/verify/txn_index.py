@@ -14,6 +14,7 @@ from octavo.jobs.verify.finding import FindingCollector, FindingKind
 from octavo.jobs.verify.log import LogCheck
 from octavo.jobs.verify.view import LogPart, SegmentView
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL
+from octavo.system.shown import count
 
 
 @dataclass(slots=True)
@@ -41,7 +42,7 @@ class TxnIndexCheck:
     def _check_form(self, content: bytes, base_offset: int) -> None:
         cut = len(content) % ENTRY.size
         if cut:
-            detail = f"a file of {len(content)} bytes, expected a multiple of {ENTRY.size}"
+            detail = f"a file of {count(len(content), 'byte')}, expected a multiple of {ENTRY.size}"
             self._findings.add(self._path, len(content) - cut, FindingKind.PARTIAL_ENTRY, detail)
         last_offset = base_offset - 1
         for slot, (version, *fields) in enumerate(ENTRY.view(content).tolist()):

@@ -15,6 +15,7 @@ from octavo.storage.directory.log_roots import live, make_missing
 from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
 from octavo.system.scheduler import Scheduler
+from octavo.system.shown import count
 
 _MOST_PREFERRED = 10_000
 
@@ -29,7 +30,7 @@ class Loss(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.bytes} bytes cut at position {self.position}: {self.reason}"
+        return f"{self.path}: {count(self.bytes, 'byte')} cut at position {self.position}: {self.reason}"
 
 
 class OpenLogs:

@@ -21,6 +21,7 @@ from octavo.kernels.layout import BATCH, Flaw, Stop
 from octavo.storage.segment.log_file import LogFile
 from octavo.system.filesystem import FileSystem, LocalFileSystem
 from octavo.system.regular_file import open_regular
+from octavo.system.shown import count
 
 _WINDOW_BYTES = 32 << 20
 _WINDOW_ROWS = 1 << 13
@@ -95,7 +96,8 @@ def _checked(chunks: Iterable[Chunk], path: Path, size: int) -> Iterator[Chunk]:
         if len(chunk.table):
             yield chunk
         if chunk.stop not in (None, Stop.END):
-            sentence = f"{size - chunk.stop_position} bytes that are not a whole batch"
+            left = size - chunk.stop_position
+            sentence = f"{count(left, 'byte')} that {'is' if left == 1 else 'are'} not a whole batch"
             raise CorruptRecordError(sentence, position=chunk.stop_position, path=str(path))
 
 
