@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import octavo
@@ -19,6 +20,7 @@ from octavo.format.names import FileKind
 from octavo.format.record import Record
 from octavo.scanner.lookup.bounds import to_milliseconds
 from octavo.scanner.reading.plan import ReadTask, grouped
+from tests.scanner.refusals import unlisted
 from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -149,6 +151,27 @@ def test_a_partitions_folder_names_its_topic(logs: Path) -> None:
         ({"from_offset": "first"}, "unknown offset 'first'; give a number, earliest, latest or highWatermark"),
         ({"to_offset": "highWatermark"}, "replication-offset-checkpoint does not name this partition"),
         ({"from_timestamp": "yesterday"}, "timestamp 'yesterday', expected milliseconds or ISO 8601"),
+        ({"from_offset": {"orders": 5}}, r"from_offset: 'orders' is not a partition; .* such as {\('orders', 0\): 5}"),
+        ({"to_offset": {"orders-1": 5}}, r"to_offset: 'orders-1' is not a partition; .* such as {\('orders', 1\): 5}"),
+        ({"from_offset": {"orders": {0: 5}}}, "'orders' is not a partition; give pairs of topic and number"),
+        ({"from_offset": {("orders", "0"): 5}}, r"\('orders', '0'\) is not a partition"),
+        ({"from_offset": {0: 5}}, r"from_offset: 0 is not a partition; .* such as {\('orders', 0\): 5}"),
+        ({"from_offset": {("order", 0): 5}}, r"from_offset: there is no topic 'order' \(did you mean orders"),
+        ({"to_offset": {("orders", 7): 5}}, "to_offset: there is no partition 7 of topic 'orders'; it has 0 to 1"),
+        (
+            {"topics": "orders", "from_offset": {("payments.v2", 0): 5}},
+            "from_offset names payments.v2-0, which topics leaves out",
+        ),
+        ({"from_offset": {("__consumer_offsets", 0): 5}}, "names __consumer_offsets-0, which topics leaves out"),
+        ({"partitions": 1, "to_offset": {("orders", 0): 5}}, "to_offset names orders-0, which partitions leaves out"),
+        ({"partitions": "0"}, r"partitions is '0', expected a number or several, such as 0 or \[0, 1\]"),
+        ({"partitions": ["0"]}, r"partitions is \['0'\], expected a number"),
+        ({"partitions": 1.5}, "partitions is 1.5, expected a number"),
+        ({"topics": 5}, "topics is 5, expected one or several names, or a compiled pattern"),
+        ({"topics": [b"orders"]}, r"topics is \[b'orders'\], expected one or several names"),
+        ({"key": 5}, "key is 5, expected bytes, or text for its UTF-8 bytes"),
+        ({"grep": 5}, "grep is 5, expected a regular expression as text"),
+        ({"columns": 5}, "columns is 5, expected some of topic, partition"),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence(logs: Path, options: dict[str, Any], problem: str) -> None:
@@ -162,6 +185,21 @@ def test_offsets_may_differ_by_partition(logs: Path) -> None:
     assert [(task.topic, task.start_offset, task.end_offset) for task in tasks] == [
         ("orders", 95, 97), ("payments.v2", 0, 20),
     ]  # fmt: skip
+
+
+def test_offsets_of_a_partition_whose_own_folder_is_read_or_that_cannot_be_listed(
+    logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = octavo.scan(logs / "__consumer_offsets-0", from_offset={("__consumer_offsets", 0): 5}).plan()
+    assert [task.start_offset for task in tasks] == [5]
+    unlisted(monkeypatch, "orders-1")
+    tasks = octavo.scan(logs, "orders", from_offset={("orders", 1): 5}, on_damage="skip").plan()
+    assert {task.partition for task in tasks} == {0}
+
+
+def test_partitions_may_be_numbers_of_numpy(logs: Path) -> None:
+    assert {task.partition for task in octavo.scan(logs, "orders", np.arange(1, 2)).plan()} == {1}
+    assert {task.partition for task in octavo.scan(logs, "orders", from_offset={("orders", np.int64(1)): 0}).plan()}
 
 
 def test_an_offset_below_the_log_start_is_reported(logs: Path) -> None:

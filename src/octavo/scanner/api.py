@@ -15,7 +15,7 @@ from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
 from octavo.scanner.findings import Note, OnDamage, ScanFindings
 from octavo.scanner.log_dirs import Place, open_log_dirs
-from octavo.scanner.lookup.bounds import Bounds, Offsets, Timestamp, resolve, to_milliseconds
+from octavo.scanner.lookup.bounds import Bounds, Offsets, Timestamp, check_keys, resolve, to_milliseconds
 from octavo.scanner.partition.snapshot import look_at, relisted, retrying, until_settled
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.location import Location
@@ -83,9 +83,11 @@ def scan(
         topics: names, or a compiled pattern that matches whole names; None: all except Kafka's internal topics.
         partitions: one or several partition numbers; None: all.
         from_offset: the first offset: a number, "earliest", "latest", "highWatermark", or a mapping from
-            (topic, partition) to these. From an offset beyond a partition's end nothing is read, and a note says so; if
-            it is beyond the end of every partition, a warning is logged too.
-        to_offset: the end, in the same forms; it is not included.
+            (topic, partition) to these; partitions that it leaves out are read from their start. From an offset beyond
+            a partition's end nothing is read, and a note says so; if it is beyond the end of every partition, a warning
+            is logged too.
+        to_offset: the end, in the same forms; it is not included. Partitions that a mapping leaves out are read to
+            their end.
         from_timestamp: start at the first offset of this time or later: milliseconds, ISO 8601 text, a date or a
             datetime. The later of two starts counts.
         to_timestamp: end before the first offset of this time or later. The earlier of two ends counts.
@@ -127,6 +129,9 @@ def scan(
     findings = ScanFindings(on_damage, _SKIP)
     findings.damage_count = len(unreadable)
     wanted = selection.among(log_dirs.partitions, log_dirs.given())
+    for argument, offsets in (("from_offset", from_offset), ("to_offset", to_offset)):
+        named = check_keys(argument, offsets, log_dirs.topic_partitions(), log_dirs.shown())
+        selection.check_chosen(argument, named, log_dirs.given())
     notes = [*log_dirs.notes, *selection.notes_on(log_dirs.topic_partitions(), wanted, log_dirs.shown())]
     if max_unpacked_bytes is not None and max_unpacked_bytes <= 0:
         raise ScanError(f"max_unpacked_bytes must be above 0, not {max_unpacked_bytes}")
@@ -353,9 +358,13 @@ def _check_installed(package: str) -> None:
 
 def _filter(key: bytes | str | None, grep: str | None) -> RecordFilter | None:
     if grep is not None:
+        if not isinstance(grep, str | bytes):
+            raise ScanError(f"grep is {grep!r}, expected a regular expression as text")
         from octavo.scanner.reading.matching import check_pattern  # pyarrow takes long to import
 
         check_pattern(grep)
+    if key is not None and not isinstance(key, str | bytes | bytearray):
+        raise ScanError(f"key is {key!r}, expected bytes, or text for its UTF-8 bytes")
     return None if key is None and grep is None else RecordFilter(key.encode() if isinstance(key, str) else key, grep)
 
 
@@ -364,6 +373,8 @@ def _columns(columns: Iterable[str] | None) -> tuple[str, ...]:
         return tuple(COLUMNS)
     if isinstance(columns, str):
         columns = [columns]
+    if not isinstance(columns, Iterable):
+        raise ScanError(f"columns is {columns!r}, expected some of {', '.join(COLUMNS)}")
     chosen = tuple(dict.fromkeys(columns))
     unknown = [name for name in chosen if name not in COLUMNS]
     if unknown or not chosen:

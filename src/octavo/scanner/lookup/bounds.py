@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from numbers import Integral
 from typing import Literal, NamedTuple
 
-from octavo.errors import ScanError
+from octavo.errors import ScanError, no_such_partition, no_such_topic
 from octavo.format.names import TopicPartition
 from octavo.scanner.findings import Note
 from octavo.scanner.lookup.times import first_offset_from
@@ -73,6 +74,40 @@ def resolve(bounds: Bounds, snapshot: PartitionSnapshot) -> OffsetRange:
         sentence = f"offset {asked} is beyond the log's end, {snapshot.log_end_offset}; nothing to read"
         notes.append(Note(str(snapshot.files.location), sentence))
     return OffsetRange(start, end, tuple(notes), asked > snapshot.log_end_offset)
+
+
+def check_keys(argument: str, offsets: Offsets, there: Collection[TopicPartition], place: str) -> list[TopicPartition]:
+    """The partitions that a mapping of offsets names; raises ScanError unless they are pairs and exist."""
+    named = []
+    for key in offsets if isinstance(offsets, Mapping) else ():
+        if not _is_pair(key):
+            topic, partition = _meant(key, there)
+            example = f"{{({topic!r}, {partition}): 5}}"
+            problem = f"{argument}: {key!r} is not a partition"
+            raise ScanError(f"{problem}; give pairs of topic and number, such as {example}")
+        topic, partition = key
+        numbers = [other.partition for other in there if other.topic == topic]
+        if not numbers:
+            raise ScanError(f"{place}: {argument}: {no_such_topic(topic, {other.topic for other in there})}")
+        if partition not in numbers:
+            raise ScanError(f"{place}: {argument}: {no_such_partition(topic, partition, numbers)}")
+        named.append(TopicPartition(topic, partition))
+    return named
+
+
+def _is_pair(key: object) -> bool:
+    return isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], str) and isinstance(key[1], Integral)
+
+
+def _meant(key: object, there: Collection[TopicPartition]) -> TopicPartition:
+    """The partition that a wrong key may stand for, as an example of a right one: `orders-0`, `orders`, or else any."""
+    from difflib import get_close_matches  # takes some ms to load
+
+    text = str(key[0] if isinstance(key, tuple) and key else key)
+    ordered = sorted(there, key=lambda partition: (partition.topic.startswith("__"), partition), reverse=True)
+    spellings = {name: partition for partition in ordered for name in (str(partition), partition.topic)}
+    near = get_close_matches(text, spellings, 1)
+    return spellings[near[0]] if near else next(reversed(ordered), TopicPartition("orders", 0))
 
 
 def _asked(offsets: Offsets, snapshot: PartitionSnapshot, otherwise: Offset) -> int:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from numbers import Integral
+from typing import TypeVar
 
 from octavo.errors import ScanError, no_such_partition, no_such_topic
 from octavo.format.names import UNNAMED_TOPICS, TopicPartition
 from octavo.scanner.findings import Note
 
 Topics = str | Iterable[str] | re.Pattern[str] | None
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +29,13 @@ class TopicSelection:
 
     @classmethod
     def of(cls, topics: Topics = None, partitions: int | Iterable[int] | None = None) -> TopicSelection:
-        if isinstance(topics, str):
-            topics = [topics]
-        names = topics if topics is None or isinstance(topics, re.Pattern) else frozenset(topics)
-        if isinstance(partitions, int):
-            partitions = [partitions]
-        return cls(names, None if partitions is None else frozenset(partitions))
+        """Raises ScanError for a topic that is not a text, and for a partition that is not a number."""
+        names = topics
+        if not isinstance(topics, re.Pattern | None):
+            names = _set_of(topics, str, "topics", "one or several names, or a compiled pattern")
+        if partitions is None:
+            return cls(names)
+        return cls(names, _set_of(partitions, Integral, "partitions", "a number or several, such as 0 or [0, 1]"))
 
     def wants(self, topic_partition: TopicPartition) -> bool:
         topic, partition = topic_partition
@@ -70,6 +75,16 @@ class TopicSelection:
             return [Note(place, f"only Kafka's internal topics are here; name one to read it: {there}")]
         return [Note(place, f"no topic matches {self.topics.pattern!r}; the topics are {there}")]
 
+    def check_chosen(
+        self, argument: str, named: Iterable[TopicPartition], given: Collection[TopicPartition] = ()
+    ) -> None:
+        """Refuse an argument about partitions that the selection leaves out."""
+        for partition in named:
+            if not self.among([partition], given):
+                missing = "topics" if not self._wants_topic(partition.topic) else "partitions"
+                problem = f"{argument} names {partition}, which {missing} leaves out"
+                raise ScanError(f"{problem}; add it there, or remove it from {argument}")
+
     def check(self, topic_partitions: Collection[TopicPartition], place: str) -> None:
         """Refuse a topic or a partition number that does not exist; `topic_partitions` are those that do."""
         if not isinstance(self.topics, frozenset):
@@ -84,3 +99,11 @@ class TopicSelection:
             missing = sorted((self.partitions or frozenset()) - there)
             if missing:
                 raise ScanError(f"{place}: {no_such_partition(topic, missing[0], there)}")
+
+
+def _set_of(given: _Item | Iterable[_Item], kind: type, argument: str, expected: str) -> frozenset[_Item]:
+    """One item or several of a kind; raises ScanError for anything else."""
+    items = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if not all(isinstance(item, kind) for item in items):
+        raise ScanError(f"{argument} is {given!r}, expected {expected}")
+    return frozenset(items)
