@@ -52,6 +52,13 @@ def test_none_is_minus_one(logs: Path) -> None:
     assert (run.exit, answer["offset"], answer["timestamp"], answer["segment"]) == (0, -1, -1, None)
 
 
+def test_an_offset_below_the_log_start_offset_is_reported_on_stderr(logs: Path) -> None:
+    (logs / "log-start-offset-checkpoint").write_text("0\n1\norders 0 4\n")
+    run = octavo("lookup", str(logs), "--topic", "orders", "--partition", "0", "--offset", "2", "--json")
+    assert (run.exit, json.loads(run.stdout)["offset"]) == (0, 4)
+    assert run.stderr == f"octavo: {logs}/orders-0: offset 2 is below the log start offset; looking from 4 on\n"
+
+
 def test_a_damaged_index_is_reported_on_stderr(logs: Path) -> None:
     index = path(logs / "orders-0", 0, FileKind.OFFSET_INDEX)
     index.write_bytes(index.read_bytes()[:-1] + b"\x01")

@@ -11,6 +11,7 @@ from octavo.format.indexes.time_index import TimestampOffset
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind, TopicPartition
 from octavo.format.record import Record
+from octavo.scanner.findings import Note
 from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.lookup.lookup import NOT_FOUND, LookupResult, find_offset, find_timestamp, max_so_far
 from octavo.scanner.lookup.times import first_offset_from
@@ -92,6 +93,18 @@ def test_the_gaps_of_compaction_are_skipped(folder: Path) -> None:
     assert [find_offset(snapshot, offset, 26).offset for offset in (0, 1, 7, 8, 24, 25)] == [0, 7, 7, 25, 25, 25]
     assert find_offset(snapshot, 26, 26) == LookupResult()
     assert find_offset(snapshot, 8, 20).offset == NOT_FOUND
+
+
+def test_an_offset_below_the_log_start_is_looked_for_from_there_on(folder: Path) -> None:
+    write_segment(folder, 0, batch(0, 10, timestamp=5))
+    folder.parent.joinpath("log-start-offset-checkpoint").write_text("0\n1\norders 0 7\n")
+    snapshot = snapshot_of(folder)
+    found = find_offset(snapshot, 3, 10)
+    said = Note(str(folder), "offset 3 is below the log start offset; looking from 7 on")
+    assert (found.offset, found.batch_position, found.notes) == (7, 0, (said,))
+    assert find_offset(snapshot, 7, 10).notes == ()
+    nothing = find_offset(snapshot, 3, 7)
+    assert (nothing.offset, nothing.notes) == (NOT_FOUND, (said,))
 
 
 def test_special_timestamps_name_the_ends_and_the_largest_time(folder: Path) -> None:

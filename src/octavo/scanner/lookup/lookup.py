@@ -49,10 +49,16 @@ class LookupResult:
 
 
 def find_offset(snapshot: PartitionSnapshot, offset: int, end_offset: int) -> LookupResult:
-    """The first record at or after an offset and below `end_offset`; compaction leaves gaps."""
-    if not snapshot.log_start_offset <= offset < end_offset:
-        return LookupResult()
-    result, notes = LookupResult(), tuple[Note, ...]()
+    """The first record at or after an offset and below `end_offset`; compaction leaves gaps.
+
+    From an offset below the log start, the search begins at the log start, with a note.
+    """
+    result, notes, start = LookupResult(), tuple[Note, ...](), snapshot.log_start_offset
+    if offset < start:
+        sentence = f"offset {offset} is below the log start offset; looking from {start} on"
+        offset, notes = start, (Note(str(snapshot.files.location), sentence),)
+    if offset >= end_offset:
+        return replace(result, notes=notes)
     for slot in range(snapshot.slot_of(offset), len(snapshot.segments)):
         result = _Search(snapshot, slot, offset, end_offset).by_offset(offset)
         notes += result.notes
