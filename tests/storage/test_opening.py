@@ -85,9 +85,23 @@ def test_a_mistyped_path_is_not_created(tmp_path: Path, caplog: pytest.LogCaptur
     with caplog.at_level(logging.WARNING), opened(tmp_path / "typo" / "logs", world=World()) as logs:
         assert logs.topics == {}
     assert list(tmp_path.iterdir()) == []
-    assert "no such directory; it will be created with the first topic" in caplog.text
+    assert f"{tmp_path}/typo/logs: no such directory, and no topic was created in it" in caplog.text
     with pytest.raises(LogDirError, match="no such directory"):
         opened(tmp_path / "typo", world=World(), create=False)
+
+
+def test_a_new_directory_is_no_reason_to_warn_unless_others_exist(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    will_be_created = f"{tmp_path}/new: no such directory; it will be created with the first topic"
+    with caplog.at_level(logging.INFO), opened(tmp_path / "new", world=World()) as logs:
+        logs.create_topic("t", 1)
+    assert [(record.levelname, record.message) for record in caplog.records] == [("INFO", will_be_created)]
+    caplog.clear()
+    (tmp_path / "new").rename(tmp_path / "disk")
+    with LogManager([tmp_path / "disk", tmp_path / "new"], environment=World().environment):
+        pass
+    assert [(record.levelname, record.message) for record in caplog.records] == [("WARNING", will_be_created)]
 
 
 def test_a_missing_directory_is_made_with_the_first_topic(tmp_path: Path) -> None:

@@ -124,9 +124,11 @@ class LogManager(Closing):
             raise
 
     def _say_what_opening_did(self) -> None:
-        for root in self.roots:
-            if root.is_missing:
-                _log.warning("%s: no such directory; it will be created with the first topic", root.path)
+        missing = [root for root in self.roots if root.is_missing]
+        # A new directory is nothing unusual, but next to others the missing one may be a disk that is not mounted.
+        level = logging.INFO if len(missing) == len(self.roots) else logging.WARNING
+        for root in missing:
+            _log.log(level, "%s: no such directory; it will be created with the first topic", root.path)
         for loss in self.recovery:
             logging.getLogger(RECOVERY_LOG).warning("%s", loss)
 
@@ -361,6 +363,8 @@ class LogManager(Closing):
             self.cleaner.stop()
             failures = self._open.close(self.environment.scheduler, discard=discard)
             self._is_released = True
+        if all(root.is_missing for root in self.roots):  # the path may be mistyped
+            _log.warning("%s: no such directory, and no topic was created in it", self.roots[0].path)
         if failures:
             raise failures[0]
 
