@@ -176,7 +176,7 @@ def main() -> None:
         "benchmarks.spark_source",
         __doc__,
         scale=0.5,
-        of="share of the full data sets (1.0: 1 GB each)",
+        of="share of the full data sets (1.0: up to 1 GB each)",
         rounds=3,
         what="queries",
     )

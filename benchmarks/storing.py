@@ -45,7 +45,7 @@ def new_log() -> Iterator[PartitionLog]:
 
 
 def sets(scale: float) -> list[bytearray]:
-    """d1's batches, in sets of about 1 MB."""
+    """The batches of d1's first 256 MiB, in sets of about 1 MiB."""
     with D1.path(scale).open("rb") as file:
         found = walk(file.read(APPENDED_BYTES), check_crc=False)
     starts = found.table["position"]

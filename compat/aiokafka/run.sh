@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# aiokafka's tests, without those of SASL and TLS, which need its own container, and those of assignors, whose names are random.
+# aiokafka's tests, without those of SASL and TLS, which need aiokafka's own container, and without those of assignors,
+# since these tests have other names in every run.
 cd "$(dirname "$0")" && . ../lib.sh
 need git
 source=$(sources aio-libs/aiokafka 672947afe85c91b7d953f0259e69837a711d3246)

@@ -1,6 +1,6 @@
 """Damage that no broker causes: small files, indexes, logs, names and kinds of files that are not what they should be.
 
-Each function damages a copy of the base directory and says what it did.
+Each function in `DAMAGES` damages a copy of the base directory and says what it did.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def isolated(function: Callable[..., Any], *arguments: Any, seconds: float, note
         process.join()
         last = notes / "hang.txt"
         told = last.read_text(encoding="utf-8", errors="replace") if last.exists() else ""
-        problem = f"it hangs, longer than {seconds} s" if told else f"it died with exit code {process.exitcode}"
+        problem = f"it hung for more than {seconds} s" if told else f"it died with exit code {process.exitcode}"
         raise Died(f"{problem}: {told}") from None
     finally:
         receiving.close()

@@ -1,5 +1,5 @@
-"""The same requests to a real Kafka 4.3.1 and to ours, over the same content: the same answers, except for ids and
-times."""
+"""The same requests to a real Kafka 4.3.1 and to ours, over the same content: the same answers, except for ids,
+times and the wording of messages."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Random requests of every API and version to a real Kafka 4.3.1 and to ours: the same answers, except for ids and
-times."""
+"""Random requests of every API and version to a real Kafka 4.3.1 and to ours: the same answers, except for ids,
+times and the wording of messages."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ class Interrupter:
     """Raises KeyboardInterrupt at one point within a `with` block; `points` counts how many it passed.
 
     Python checks for signals where a function begins, after calls and where a loop goes back. So a function's first
-    step, its return and each of its lines are such points, except for those with `with`, `try` or `finally`, which make
-    no call themselves: locks are taken and released in one step with what comes before and after.
+    step, its return to the clients' code and each of its lines are such points, except for lines with `with`, `try` or
+    `finally`, which make no call themselves: locks are taken and released in one step with what comes before and after.
     """
 
     def __init__(self, at: int) -> None:
@@ -58,7 +58,7 @@ class Interrupter:
 
 
 def _returns_to_clients(frame: FrameType) -> bool:
-    """Whether a call returns to the clients' code, where an interrupt loses its value, not to a user."""
+    """Whether a call, but not a generator, returns to the clients' code, where an interrupt loses its value."""
     caller = frame.f_back
     is_generator = bool(frame.f_code.co_flags & inspect.CO_GENERATOR)
     return not is_generator and caller is not None and caller.f_code.co_filename.startswith(_TRACED)

@@ -53,8 +53,8 @@ def test_a_batch_that_claims_to_lie_beyond_the_log_is_damaged(tmp_path: Path) ->
 
 
 def test_record_offsets_that_go_back_do_not_loop_forever(tmp_path: Path) -> None:
-    """In each topic, another byte of 2 becomes 0. One is the offset delta of the second record, which then claims to be
-    the first."""
+    """In each topic, another byte whose value is 2 becomes 0. One is the offset delta of the second record, which then
+    claims to be the first."""
     two = batch(0, 2)
     for position in range(BATCH_OVERHEAD, len(two)):
         if two[position] == 2:  # the varint of 1

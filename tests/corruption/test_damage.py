@@ -104,7 +104,7 @@ def skips(place: Path, topic: str, isolation_level: IsolationLevel = "read_uncom
 
 
 def _damage(path: Path, draw: random.Random) -> None:
-    size = min(path.stat().st_size, 1 << 16)  # in an index's 10 MB of zeros the first are enough
+    size = min(path.stat().st_size, 1 << 16)  # of an index's 10 MB, the first 64 KiB are enough
     if draw.random() < 0.1:
         path.unlink()
         return

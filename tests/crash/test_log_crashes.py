@@ -68,7 +68,8 @@ def truncation(life: Life) -> None:
 
 
 def truncation_of_transactions(life: Life) -> None:
-    """The part that is cut has a marker: the transaction that it ended is ongoing again, and its entry disappears."""
+    """The part that is cut has a marker: the transaction that it ended is ongoing again, and its entry in the
+    transaction index disappears."""
     life.open()
     life.transact(ABORT, batches=3)
     life.append()

@@ -9,7 +9,7 @@ from enum import Enum
 from types import ModuleType
 
 WIDTH = 100
-# Only these are constructed by users; the others are results of calls.
+# The classes whose constructor is shown. Others are results of calls, or their fields are what their constructor takes.
 CONSTRUCTED = ("LogDir", "Broker", "Kafka", "ScanFindings")
 # Public for other parts of this package, not for users.
 HIDDEN = (

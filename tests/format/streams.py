@@ -86,7 +86,8 @@ def incompressible(size: int) -> bytes:
 
 
 def mutate(stream: bytes, chance: random.Random) -> bytes:
-    """The stream with a few bytes flipped, replaced, removed, inserted or repeated; often near its beginning."""
+    """The stream with a few bytes flipped, replaced, removed, inserted or repeated, or with its end cut off; often near
+    its beginning."""
     mutant = bytearray(stream)
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         at = chance.randrange(len(mutant) + 1 if chance.random() < 0.5 else min(len(mutant), 30) + 1)

@@ -30,7 +30,7 @@ class ProducerModel:
 
 
 class Written:
-    """A partition's records as acknowledged, by whoever wrote them."""
+    """A partition's acknowledged records, whoever wrote them."""
 
     def __init__(self, seed: str, now_ms: int) -> None:
         self.draw = random.Random(seed)

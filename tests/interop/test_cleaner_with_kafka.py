@@ -32,7 +32,8 @@ from tests.storage.worlds import NOW_MS, World
 pytestmark = pytest.mark.kafka
 
 SEEDS = int(os.environ.get("OCTAVO_CLEANER_SEEDS", "12"))
-SEEN = 40, 60  # seeds whose committed batch Kafka takes for aborted, as it reads keys from the middle of a segment
+# With these seeds, Kafka takes a committed batch for aborted because it begins to read keys in the middle of a segment.
+SEEN = 40, 60
 ROUNDS, BATCHES = 4, 40
 RETENTION_MS = 10_000
 CONFIGS = {
@@ -153,7 +154,7 @@ class RealCleaner:
 
 
 def set_ages(twins: Twins, draw: random.Random) -> None:
-    """Give both logs' files the same modification times, which decide the fate of old tombstones."""
+    """Give both logs' files the same modification times, which decide how long tombstones in v0 and v1 stay."""
     names = sorted(path.name for path in twins.our_folder.glob("*.log"))
     for number, name in enumerate(names):
         at = NOW_MS / 1000 - 100 + number * draw.choice([1, 8])

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.kafka
 OF_THE_AUTHORIZER = {"super.users", "allow.everyone.if.no.acl.found"}  # a plugin's: a broker passes them on unread
 # Intentional differences, such as small segments, which brokers before 4.0 accepted, and at least one cleaner thread.
 WIDER_OR_NARROWER = {"segment.bytes", "log.segment.bytes", "log.cleaner.threads", "group.consumer.assignors"}
-# The offsets topic's codec is checked when it is used, not when it is parsed.
+# Kafka checks the codec of the offsets topic only when it uses it; we check it when it is parsed.
 CHECKED_LATER = {"offsets.topic.compression.codec"}
 TEXTS = [
     "-131073", "-131072", "-5", "-3", "-2", "-1", "0", "1", "+2", "3", "4", "9", "10", "13", "14", "17", "18", "22",

@@ -1,7 +1,7 @@
 """What Spark's Kafka source answers to the cases, over a real broker.
 
 `python -m tests.spark.kafka_outcomes` starts a broker, asks all cases, and writes the answers to
-tests/data/spark-options.json, the broker's topics to tests/data/spark-options.tar.gz, and the table of
+tests/data/spark-options.json and the broker's topics to tests/data/spark-options.tar.gz; then it updates the table in
 docs/spark-source.md.
 """
 
@@ -95,7 +95,7 @@ def fill(jvm: Any, servers: str) -> None:
 
 
 def _send(jvm: Any, producer: Any, topic: str, partition: int, count: int) -> None:
-    """Send records a second apart; some have no key, no value, or headers."""
+    """Send records with timestamps a second apart; some have no key, no value, or headers."""
     header = jvm.JClass("org.apache.kafka.common.header.internals.RecordHeader")
     for number in range(count):
         key = None if number % 4 == 3 else jvm.JArray.of(b"k%d" % (number % 3), jvm.JByte)

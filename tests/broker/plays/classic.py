@@ -20,7 +20,7 @@ MASKED = {"throttleTimeMs", "errorMessage", "clientHost"}
 
 
 def shown(memory: Memory, value: Any) -> Any:
-    """An answer with names in place of member ids; members and topics are in no particular order."""
+    """An answer with names in place of member ids; lists are sorted, since their order may differ."""
     if isinstance(value, dict):
         return {name: shown(memory, part) for name, part in value.items() if name not in MASKED}
     if isinstance(value, list):
