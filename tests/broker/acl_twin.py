@@ -81,11 +81,14 @@ class AclTwin(Twin):
     def delete_acls(self) -> None:
         self.user = "admin"
         self.ask(apis.DELETE_ACLS, 3, {"filters": [ALL_ACLS]})
-        self.settle()
+        for address in self.addresses:
+            with self._connected(address) as client:
+                client.ask_until(apis.DESCRIBE_ACLS, 3, ALL_ACLS, lambda answer: not answer["resources"])
 
     def add(self, *acls: Row) -> None:
         self.user = "admin"
-        self.ask(apis.CREATE_ACLS, 3, {"creations": list(acls)})
+        with self.changing(apis.DESCRIBE_ACLS, 3, ALL_ACLS):
+            self.ask(apis.CREATE_ACLS, 3, {"creations": list(acls)})
         self.settle()
 
     def settle(self) -> None:

@@ -23,10 +23,7 @@ class GroupTwin(Twin):
 
     masked = (Twin.masked - {"errorMessage"}) | {"clientHost"}
     unordered = frozenset(UNORDERED | {"topicPartitions", "members", "subscribedTopicNames"})
-
-    def _shown(self, value: Any, ids: dict[str, Any]) -> Any:
-        is_new_id = isinstance(value, str) and UUID.fullmatch(value) and value not in ids.values()
-        return "an id" if is_new_id else super()._shown(value, ids)
+    new_ids = UUID
 
 
 class Group:

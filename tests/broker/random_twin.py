@@ -53,6 +53,7 @@ Pools = dict[str, Sequence[Any]]
 class RandomTwin(AclTwin):
     """Both brokers. After a change it waits until the real one shows it."""
 
+    new_ids = MEMBER_ID
     masked = AclTwin.masked | {"transactionStartTimeMs", "lastTimestamp", "clientHost"}
     unordered = frozenset(
         UNORDERED
@@ -103,7 +104,7 @@ class RandomTwin(AclTwin):
         return number
 
     def ask_random(self, api: Api, version: int, body: Row) -> Row | None:
-        """Our answer, after comparing it with the real one, and waiting until a change has arrived everywhere."""
+        """Our answer, after comparing it with the real one, and waiting until the real broker has applied a change."""
         of_the_metadata_log = _OF_THE_METADATA_LOG if api is apis.DESCRIBE_QUORUM else frozenset()
         self.masked = RandomTwin.masked | of_the_metadata_log
         answer = self.ask(api, version, body)
@@ -120,10 +121,6 @@ class RandomTwin(AclTwin):
             if answer is not None and about.startswith(apis.FETCH.name):
                 answer["responses"] = _merged(answer["responses"])
         return super().compare(answers, about)
-
-    def _shown(self, value: Any, ids: dict[str, Any]) -> Any:
-        is_new_id = isinstance(value, str) and MEMBER_ID.fullmatch(value) and value not in ids.values()
-        return "an id" if is_new_id else super()._shown(value, ids)
 
     def _create_kept(self) -> None:
         """Create topics with the same ids on both."""
@@ -173,9 +170,10 @@ class RandomTwin(AclTwin):
         self.ask(apis.CONSUMER_GROUP_HEARTBEAT, 1, body)
 
     def _fence(self) -> None:
-        """Wait until the real broker has applied all changes: it does so one after the other, so these two come last.
+        """Wait until the real broker has applied all changes: it does so one after the other, so two changes of a
+        quota that are made now come last.
 
-        The first may be seen while other parts of the same batch are still being applied.
+        The first of them may be seen while other parts of the same batch are still being applied.
         """
         for _ in range(2):
             value = float(next(self._numbers)) + 1e9
@@ -342,7 +340,7 @@ def _of_api(api: Api, topic_ids: Sequence[bytes], unique: str) -> Pools:
             "topics.name": ("x", "missing"),
             "transactionVersion": (0, 1, 2),
             "producerId": ("id of pid", 12345),  # Kafka fails on -1
-            "producerEpoch": (0, 0, 1),  # on this one too
+            "producerEpoch": (0, 0, 1),  # and on an epoch of -1
         },
         apis.ADD_PARTITIONS_TO_TXN: {"topics.name": ("x", "missing"), "v3AndBelowTopics.name": ("x", "missing")},
         apis.CREATE_ACLS: acl,

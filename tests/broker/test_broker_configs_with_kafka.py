@@ -12,6 +12,7 @@ from octavo.config.dynamic import DYNAMIC
 from octavo.config.table import BROKER_CONFIGS, SYNONYMS
 from octavo.format.messages.schema import Row
 from octavo.format.protocol import apis
+from tests.broker.altering import ConfigResources
 from tests.broker.raw import RawClient
 from tests.broker.requests import TIME_MS, batch, produced
 from tests.broker.twin import Twin
@@ -22,6 +23,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 
 TOPIC, BROKER = 2, 4
 SET, DELETE, APPEND, SUBTRACT = range(4)
+alter, replace = ConfigResources(BROKER).alter, ConfigResources(BROKER).replace
 KNOWN = {**BROKER_CONFIGS, **SYNONYMS}
 OF_THE_MACHINE = {"listeners", "log.dirs", "log.dir", "advertised.listeners", "listener.security.protocol.map"}
 
@@ -30,21 +32,6 @@ OF_THE_MACHINE = {"listeners", "log.dirs", "log.dir", "advertised.listeners", "l
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     with Twin.started(tmp_path_factory.mktemp("configs"), {"t": 1}) as both:
         yield both
-
-
-def alter(twin: Twin, broker: str, *changes: tuple[str, int, str | None], dry_run: bool = False) -> None:
-    configs = [{"name": name, "configOperation": operation, "value": value} for name, operation, value in changes]
-    resource = {"resourceType": BROKER, "resourceName": broker, "configs": configs}
-    for version in apis.INCREMENTAL_ALTER_CONFIGS.versions if dry_run else (1,):
-        body = {"resources": [resource], "validateOnly": dry_run}
-        twin.ask(apis.INCREMENTAL_ALTER_CONFIGS, version, body)
-
-
-def replace(twin: Twin, broker: str, configs: dict[str, str | None], *, dry_run: bool = False) -> None:
-    rows = [{"name": name, "value": value} for name, value in configs.items()]
-    body = {"resources": [{"resourceType": BROKER, "resourceName": broker, "configs": rows}], "validateOnly": dry_run}
-    for version in apis.ALTER_CONFIGS.versions if dry_run else (2,):
-        twin.ask(apis.ALTER_CONFIGS, version, body)
 
 
 def describe(twin: Twin, *, with_synonyms: bool = True) -> None:

@@ -12,6 +12,7 @@ import octavo
 from octavo.config.groups import GROUP_CONFIGS
 from octavo.coordinator.groups.configs import GroupConfigs
 from octavo.format.protocol import apis
+from tests.broker.altering import ConfigResources
 from tests.broker.raw import RawClient
 from tests.broker.twin import UNORDERED, Twin
 from tests.interop.broker import Broker as KafkaBroker
@@ -20,6 +21,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("broker")]
 
 GROUP = 32
 SET, DELETE, APPEND, SUBTRACT = range(4)
+alter, replace = ConfigResources(GROUP).alter, ConfigResources(GROUP).replace
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 PROPERTIES = {"group.consumer.max.session.timeout.ms": "50000", "group.consumer.max.heartbeat.interval.ms": "45000"}
 
@@ -32,20 +34,6 @@ class ConfigTwin(Twin):
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConfigTwin]:
     with ConfigTwin.started(tmp_path_factory.mktemp("groups"), {"t": 1}, PROPERTIES) as both:
         yield both
-
-
-def alter(twin: Twin, group: str, *changes: tuple[str, int, str | None], dry_run: bool = False) -> None:
-    configs = [{"name": name, "configOperation": operation, "value": value} for name, operation, value in changes]
-    resource = {"resourceType": GROUP, "resourceName": group, "configs": configs}
-    for version in apis.INCREMENTAL_ALTER_CONFIGS.versions if dry_run else (1,):
-        twin.ask(apis.INCREMENTAL_ALTER_CONFIGS, version, {"resources": [resource], "validateOnly": dry_run})
-
-
-def replace(twin: Twin, group: str, configs: dict[str, str | None], *, dry_run: bool = False) -> None:
-    rows = [{"name": name, "value": value} for name, value in configs.items()]
-    body = {"resources": [{"resourceType": GROUP, "resourceName": group, "configs": rows}], "validateOnly": dry_run}
-    for version in apis.ALTER_CONFIGS.versions if dry_run else (2,):
-        twin.ask(apis.ALTER_CONFIGS, version, body)
 
 
 def eventually_same(twin: Twin, *groups: str) -> None:

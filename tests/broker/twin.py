@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from operator import ne
 from pathlib import Path
 from typing import Any, Self
 
@@ -62,6 +64,7 @@ class Twin:
 
     masked = frozenset(MASKED)
     unordered = frozenset(UNORDERED)
+    new_ids: re.Pattern[str] | None = None  # texts that are random ids, unless they have been learned
     logs: octavo.LogDir  # our broker's; not set by `__init__`
 
     def __init__(self, real: tuple[str, int], ours: tuple[str, int]) -> None:
@@ -114,6 +117,16 @@ class Twin:
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.02)
+
+    @contextmanager
+    def changing(self, api: Api, version: int, body: Row) -> Iterator[None]:
+        """The block changes what both answer to a question: wait until each answers otherwise than before."""
+        with ExitStack() as connections:
+            clients = [connections.enter_context(self._connected(address)) for address in self.addresses]
+            before = [client.ask(api, version, body) for client in clients]
+            yield
+            for client, old in zip(clients, before, strict=True):
+                client.ask_until(api, version, body, partial(ne, old))
 
     def connect(self) -> TwinConnection:
         """A connection to each, for requests that wait while others are sent."""
@@ -201,6 +214,8 @@ class Twin:
             return [self._shown(part, ids) for part in value]
         if isinstance(value, bytes | str) and value in ids.values():
             return next(f"id of {name}" for name, known in ids.items() if known == value)
+        if isinstance(value, str) and self.new_ids is not None and self.new_ids.fullmatch(value):
+            return "an id"
         if isinstance(value, str) and _RANDOM.search(value):
             return _RANDOM.sub("a random id", value)
         if isinstance(value, bytes) and len(value) == len(NO_ID) and value not in (ZERO_ID, NO_ID):
