@@ -308,11 +308,6 @@ def test_a_wrong_command_line_gives_exit_code_2(logs: Path, arguments: list[str]
     assert sentence in done.stderr.decode()
 
 
-def test_a_missing_place_is_reported(tmp_path: Path) -> None:
-    done = cat(tmp_path / "nowhere")
-    assert (done.returncode, b"no such file or directory" in done.stderr) == (1, True)
-
-
 @pytest.mark.parametrize("buffered", [True, False])
 @pytest.mark.parametrize("form", ["json", "raw", "arrow", "parquet"])
 def test_a_closed_pipe_ends_it_quietly(tmp_path: Path, form: str, buffered: bool) -> None:

@@ -241,6 +241,6 @@ def test_dump_log_refuses_a_url_without_its_secrets() -> None:
 def test_a_missing_place_is_reported_in_the_systems_words(tmp_path: Path) -> None:
     for command in ("topics", "cat", "verify"):
         run = octavo(command, str(tmp_path / "nosuch"))
-        assert run.exit == 1
+        assert (run.exit, run.stdout) == (1, "")
         expected = "no such file or directory; expected a log directory, a partition's folder or a segment file"
         assert run.stderr == f"octavo: {tmp_path / 'nosuch'}: {expected}\n"

@@ -112,12 +112,6 @@ def test_nothing_to_check_gives_exit_code_1(tmp_path: Path) -> None:
     assert f"{tmp_path}: " in run.stderr
 
 
-def test_nothing_there() -> None:
-    run = octavo("verify", "no-such-place")
-    assert (run.exit, run.stdout) == (1, "")
-    assert run.stderr.startswith("octavo: no-such-place: no such file or directory")
-
-
 @pytest.mark.parametrize(("variables", "colour"), [({}, "\x1b[31m"), ({"NO_COLOR": "1"}, ""), ({"TERM": "dumb"}, "")])
 def test_colour_is_for_terminals_that_want_it(log: Path, variables: dict[str, str], colour: str) -> None:
     damage(log)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import octavo as library
-from octavo.errors import LogDirError, NoLogDirError, UnknownTopicOrPartitionError, no_such_topic
+from octavo.errors import LogDirError, NoLogDirError, no_such_topic
 from octavo.format import names
 from octavo.scanner.places.directory import read_directory
 from octavo.scanner.places.location import LOCAL, Location
@@ -235,19 +235,3 @@ def test_an_unknown_topic_is_answered_with_similar_names(topic: str, sentence: s
 
 def test_many_topics_are_not_all_listed() -> None:
     assert no_such_topic("zzz", [f"t{number:02}" for number in range(30)]).endswith("t09 and 20 more")
-
-
-def test_a_consumer_of_an_unknown_topic_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with library.LogDir(tmp_path, create=True) as logs:
-        logs.create_topic("orders")
-        with logs.producer() as producer:
-            producer.send("orders", value=b"x")
-        with pytest.raises(UnknownTopicOrPartitionError, match=r"no topic 'ordres' \(did you mean orders\?\)"):
-            list(logs.consumer("ordres"))
-        consumer = logs.consumer("ordres")
-        assert [consumer.poll(), consumer.poll()] == [{}, {}]
-        (warning,) = [record.getMessage() for record in caplog.records if "ordres" in record.getMessage()]
-        assert warning == "there is no topic 'ordres' (did you mean orders?); its records are read once it is created"
-        logs.create_topic("ordres")
-        assert list(consumer) == []
-        assert len(list(logs.consumer("orders"))) == 1

@@ -122,6 +122,9 @@ def test_a_misspelt_topic_is_an_error(store: Store, caplog: pytest.LogCaptureFix
         assert consumer.poll() == {} == consumer.poll()
     said = [message.getMessage() for message in caplog.records]
     assert said == ["there is no topic 'ordres' (did you mean orders?); its records are read once it is created"]
+    store.logs.create_topic("ordres", 1)
+    store.logs.producer().send("ordres", b"v").result()
+    assert [record.topic for record in consumer] == ["ordres"]
 
 
 def test_topics_are_created_on_request(tmp_path: Path) -> None:

@@ -58,7 +58,6 @@ class FaultFileSystem:
         self.synced_entries: dict[Path, Inode] = {}
         self.broken: set[Path] = set()
         self.locked: set[Path] = set()
-        self._folders: set[Path] = set()  # those that have or had files
         self._renamed: list[tuple[Path, Path]] = []  # folders whose parent has not been synced since
         self._renamed_files: list[tuple[Path, Path]] = []  # likewise, for files
 
@@ -71,7 +70,6 @@ class FaultFileSystem:
         for path, inode in entries.items():
             content = _surviving(inode, loss, chance)
             found.entries[path] = found.synced_entries[path] = Inode(bytearray(content), content, inode.mtime_ms)
-            found._folders |= {path.parent, path.parent.parent}
         return found
 
     def _torn(self, chance: random.Random) -> dict[Path, Inode]:
@@ -151,8 +149,6 @@ class FaultFileSystem:
         if path not in self.entries and self.exists(path):
             _move(self.entries, path, target)
             self._renamed.append((path, target))
-            self._folders.discard(path)
-            self._folders.add(target)
             return
         self.entries[target] = self._inode(path)
         del self.entries[path]
@@ -172,7 +168,6 @@ class FaultFileSystem:
 
     def rmdir(self, path: Path) -> None:
         """Folders are not modelled."""
-        self._folders.discard(path)
 
     def fsync_folder(self, path: Path) -> None:
         self.check(path)
@@ -205,7 +200,6 @@ class FaultFileSystem:
                 raise FileNotFoundError(path)
             self._change()
             self.entries[path] = Inode()
-            self._folders |= {path.parent, path.parent.parent}
         return self.entries[path]
 
     def _change(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -136,4 +135,3 @@ def test_folders_that_are_marked_as_deleted_stay(root: Path) -> None:
     with LogManager(root, environment=world.environment, only=["a"]):
         world.scheduler.advance(60_000)
     assert leaving.exists()
-    shutil.rmtree(leaving)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 from octavo.errors import KafkaStorageError
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.recovery.load import LoadRequest
-from octavo.storage.segment.log_file import LogFile
-from octavo.system.filesystem import LocalFile, LocalFileSystem
 from tests.storage.batches import batch
 from tests.storage.open_logs import fill, names, offsets_read, open_log
 from tests.storage.worlds import World
@@ -137,24 +134,3 @@ def test_a_folder_that_is_marked_as_deleted_is_not_recovered(world: World, tmp_p
     request = LoadRequest(folder=log.folder, config=log.config, environment=world.environment, clean=False)
     again = PartitionLog(request)
     assert (again.recovered, again.log_end_offset, again.recovery_point) == ([], 0, 0)
-
-
-@pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system does not report holes in files")
-def test_a_hole_at_the_end_is_cut_without_being_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, read = tmp_path / f"{0:020}.log", 0
-    path.write_bytes(batch(0))
-    os.truncate(path, 5 << 30)
-    pread_into = LocalFile.pread_into
-
-    def counted(file: LocalFile, buffer: memoryview, position: int) -> int:
-        nonlocal read
-        read += len(buffer)
-        return pread_into(file, buffer, position)
-
-    monkeypatch.setattr(LocalFile, "pread_into", counted)
-    assert LogFile(LocalFileSystem(), path).is_zero_from(len(batch(0)))
-    assert read < 1 << 20
-    with path.open("r+b") as file:
-        file.seek(4 << 30)
-        file.write(b"x")
-    assert not LogFile(LocalFileSystem(), path).is_zero_from(len(batch(0)))
