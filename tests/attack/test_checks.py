@@ -83,7 +83,7 @@ def fail() -> None:
 
 
 @pytest.mark.parametrize(
-    ("misdeed", "sentence"), [(hang, "it hangs"), (die, "exit code -11"), (fail, "not what was expected")]
+    ("misdeed", "sentence"), [(hang, "it hung"), (die, "exit code -11"), (fail, "not what was expected")]
 )
 def test_a_process_that_hangs_dies_or_fails_is_named(
     tmp_path: Path, misdeed: Callable[[], None], sentence: str
