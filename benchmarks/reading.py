@@ -173,7 +173,7 @@ def run(job: Versus, options: argparse.Namespace) -> None:
 
 def main() -> None:
     options = parse(
-        "benchmarks.reading", __doc__, scale=0.5, of="share of the full data sets (1.0: 1 GB each)", rounds=2
+        "benchmarks.reading", __doc__, scale=0.5, of="share of the full data sets (1.0: up to 1 GB each)", rounds=2
     )
     root = log_directory(options.scale, D1, D2, D4)
     print_heading(options)

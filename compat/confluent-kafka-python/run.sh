@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# confluent-kafka-python's integration tests, with both group protocols.
+# confluent-kafka-python's integration tests of admin clients, producers and consumers; those of consumers run with both
+# group protocols.
 cd "$(dirname "$0")" && . ../lib.sh
 need git
 source=$(sources confluentinc/confluent-kafka-python 8b1c7a613434eee3d0e1287d624d7af04932f410)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# librdkafka's own tests in full, with the classic and the new group protocol. COMPAT_JOBS says how many run at once.
+# librdkafka's own tests that need a broker, in full mode, with the classic and the new group protocol. FINDINGS.md says
+# which ones are left out. COMPAT_JOBS says how many run at once.
 cd "$(dirname "$0")" && . ../lib.sh
 need git gcc g++ make java
 [[ -d $kafka_jars ]] || "$root/scripts/kafka.sh"

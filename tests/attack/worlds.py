@@ -23,7 +23,7 @@ _COMPACTED: dict[str, Given] = {
 TOPICS: dict[str, tuple[int, dict[str, Given]]] = {
     "plain": (3, _KEPT),
     "table": (2, _KEPT),
-    "left": (2, _KEPT),  # transactions write to both
+    "left": (2, _KEPT),  # transactions write to this topic and to "right"
     "right": (1, {**_KEPT, "segment.bytes": 4000}),
     "compacted": (2, _COMPACTED),
     "retained": (1, {**_SMALL, "retention.bytes": 20_000}),

@@ -1,5 +1,5 @@
 """Random sequences of group and transaction requests ("plays") to a real Kafka 4.3.1 and to ours: the same answers,
-except for ids and times. A play that fails is shrunk to a short one."""
+except for ids, times, hosts, offsets in logs and the wording of errors. A play that fails is shrunk to a short one."""
 
 from __future__ import annotations
 

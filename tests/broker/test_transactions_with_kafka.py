@@ -1,4 +1,5 @@
-"""The same requests about transactions to a real Kafka 4.3.1 and ours: the same answers, except for ids and times."""
+"""The same requests about transactions to a real Kafka 4.3.1 and ours: the same answers, except for ids, times and the
+wording of errors."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ TIRED = {"tired of v2": 32764, "tired of v1": 32765, "tired and fenced": 32765}
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TransactionalTwin]:
-    """Both brokers, over copies of a directory that a real broker made and Octavo wrote states into."""
+    """Both brokers: the real one over a directory that it made and Octavo wrote states into, ours over a copy of it."""
     folder = tmp_path_factory.mktemp("twin")
     real = KafkaBroker(folder / "kafka")
     real.start()

@@ -24,7 +24,7 @@ SCHEMA = pa.schema(
 )
 CONTENT = st.none() | st.binary(max_size=30)
 HEADER = st.fixed_dictionaries({"key": st.text("ab", max_size=2), "value": CONTENT})
-# Within a wider range of timestamps, the two topics would roll their segments at different batches.
+# With a wider range of timestamps, the two topics would roll their segments at different batches.
 ROWS = st.lists(
     st.fixed_dictionaries(
         {

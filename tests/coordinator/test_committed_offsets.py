@@ -28,7 +28,7 @@ from tests.storage.worlds import ManualScheduler
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 PLACE = TopicPartition("__consumer_offsets", 0)
 DAY_MS = 86_400_000
-# Days pass in these tests; without these configs, background work that they do not test would run every few seconds.
+# Days pass in these tests; without these configs, background work that they do not test would run thousands of times.
 SELDOM = dict.fromkeys(
     [
         "replica.high.watermark.checkpoint.interval.ms",

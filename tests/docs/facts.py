@@ -53,7 +53,7 @@ def facts_of(source: str) -> dict[str, set[str]]:
 
 @cache
 def collect(folder: Path = ROOT / "tests") -> Tests:
-    """The tests for each fact id, in the order of their names."""
+    """The tests for each fact id, ordered by file name, then as they are in the file."""
     proved: Tests = {}
     for path in sorted(folder.rglob("test_*.py")):
         for name, ids in facts_of(path.read_text(encoding="utf-8")).items():

@@ -1,4 +1,4 @@
-"""Records read field by field are those that were encoded; of damaged ones, everything before the damage is read."""
+"""Records read field by field are those that were encoded; a damaged one raises, after those before it were read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real Kafka classes read the compressed batches of the golden archives as we encode them again from their fields."""
+"""Kafka's own classes read the compressed batches of the golden archives after we have encoded them again."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def is_there(name: str) -> bool:
 
 @cache
 def load(name: str) -> SimpleNamespace:
-    """All functions of one implementation; without compiled kernels the test is skipped."""
+    """All functions of one implementation; if it is not built, the test is skipped."""
     if not is_there(name):
         pytest.skip("the compiled kernels are not built here (no C compiler)")
     functions: dict[str, object] = {}

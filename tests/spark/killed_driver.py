@@ -1,4 +1,4 @@
-"""A driver that copies the topic `input` to `output` with a stream of small micro-batches: `python -m … FOLDER`."""
+"""`python -m tests.spark.killed_driver FOLDER`: a driver that copies the topic `input` to `output` in micro-batches."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_both_sources_stream_the_same_offsets(spark: SparkSession, kafka: Broker
 
 @pytest.mark.kafka
 def test_sparks_source_still_says_what_was_recorded(spark: SparkSession, kafka: Broker) -> None:
-    """Only a few of the cases: all of them are asked when the page is made."""
+    """Only a few of the cases: `python -m tests.spark.kafka_outcomes` asks all of them, and records the answers."""
     for option, value, mode in (
         ("startingTimestamp", "(with startingOffsets and startingOffsetsByTimestamp)", "batch"),
         ("endingOffsets", "(other partitions)", "batch"),

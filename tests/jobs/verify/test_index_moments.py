@@ -156,7 +156,7 @@ def test_the_cleaner_of_0_10_1_named_the_message_that_it_wrote_last(folder: Path
 def test_in_a_cluster_that_began_with_4_1_or_later_each_batch_counts_by_itself(
     folder: Path, archive: str, is_exact: bool
 ) -> None:
-    """Nothing that older versions wrote can be there: an append of two batches, a first offset, a record inside."""
+    """A single entry that only older versions write is wrong: for two batches, a first offset or a record inside."""
     batches = [*PAIRS[:3], batch(6, 2, timestamp=900), *PAIRS[4:]]
     times = [(1021, 5), (1071, 15)]
     for entries in ([(7, 2)], [(4, 2)]):

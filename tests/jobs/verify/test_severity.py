@@ -1,4 +1,4 @@
-"""What is a problem, and what is info: the normal traces of a crash, in a last segment without a clean stop."""
+"""What is a problem, and what is only info, because a crash or a deletion normally leaves it."""
 
 from __future__ import annotations
 
