@@ -1,4 +1,4 @@
-"""Runs the benchmarks: `python -m benchmarks [--scale S] [--rounds N] [--only TEXT]`."""
+"""Runs the benchmarks of the format layer: `python -m benchmarks [--scale S] [--rounds N] [--only TEXT]`."""
 
 from __future__ import annotations
 

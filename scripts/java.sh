@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Look for a Java runtime of version 17 or later, which Spark and the tests against Kafka's own classes need. If there is
-# none, and root runs this on Debian, install one from the distribution's packages. Everything else works without Java.
+# none, and root runs this where there is apt-get, install one with it. Everything else works without Java.
 set -euo pipefail
 
 works() {
@@ -12,7 +12,7 @@ works() {
 found() { { [[ -n ${JAVA_HOME:-} ]] && works "$JAVA_HOME/bin/java"; } || works java; }
 
 if ! found && [[ $(id -u) -eq 0 ]] && command -v apt-get >/dev/null; then
-    echo "No Java runtime of version 17 or later: installing one from Debian's packages."
+    echo "No Java runtime of version 17 or later: installing one with apt-get."
     export DEBIAN_FRONTEND=noninteractive
     apt-get -qq update >/dev/null 2>&1 || true
     for package in openjdk-17-jre-headless default-jre-headless; do # newer releases have no 17

@@ -58,7 +58,7 @@ def parse() -> argparse.Namespace:
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=count, metavar="N", help=meaning)
     parser.add_argument("--only", nargs="+", choices=COUNTS, help="run only these attacks")
     parser.add_argument(
-        "--seed", type=int, default=0, help="decides every random choice; each run of an attack uses the next one"
+        "--seed", type=int, default=0, help="decides every random choice; each run of an attack uses the next seed"
     )
     parser.add_argument("--jobs", type=int, default=2, help="how many attacks run at a time")
     parser.add_argument("--evidence", type=Path, default=Path("build/attack"), help="where findings are kept")

@@ -1,4 +1,4 @@
-"""Power losses on a real filesystem: an ext4 image is copied while its writer is stopped, and mounted again.
+"""Power losses on a real filesystem: an ext4 image is copied while its writer is stopped, and the copy is mounted.
 
 What the kernel had not written by then is missing from the copy. Only for root, where loop devices can be mounted.
 """

@@ -48,7 +48,7 @@ def attack(seed: int, folder: Path) -> Tally:
 
 
 def fill(root: Path, seed: int) -> list[Line]:
-    """Work until the disk has been full for some steps; returns what was acknowledged."""
+    """Work until some steps have been refused, for at most `STEPS` steps; returns the lines of the journal."""
     journal, draw, refusals = Memory(), Random(seed), 0
     with suppress(OctavoError), opened(root) as logs:
         make_topics(logs)

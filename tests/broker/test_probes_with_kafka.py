@@ -1,4 +1,4 @@
-"""What is asked rarely or wrongly, on one connection to a real Kafka 4.3.1 and one to ours: the same happens."""
+"""Rare and wrong requests to a real Kafka 4.3.1 and to ours: both do the same."""
 
 from __future__ import annotations
 

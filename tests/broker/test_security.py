@@ -355,7 +355,7 @@ def test_two_listeners_cannot_have_the_same_name(listen: list[str], advertise: l
 
 
 def test_plain_listeners_with_names_of_their_own() -> None:
-    """As the error about equal names says; in any case of letters."""
+    """This is what the error about equal names advises; names are compared without case."""
     given = {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,OTHER:PLAINTEXT"}
     first, other = listeners_of(["h:1", "OTHER://h:2"], ["other://a:2"], given)
     assert (first.name, first.advertised) == ("PLAINTEXT", None)

@@ -1,4 +1,4 @@
-"""Batches with exactly the given header, as compaction leaves them and as no builder would make them."""
+"""Batches made from a header, as compaction leaves them and as no builder would make them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FLAGS = layout.LOG_APPEND_TIME | layout.TRANSACTIONAL | layout.CONTROL
 
 
 def encode_batch(header: BatchHeader, records: Sequence[Record]) -> bytes:
-    """A batch with exactly this header; size, count and CRC are computed."""
+    """A batch with exactly this header, except for size, count and CRC, which are computed."""
     return encode_columns(replace(header, count=len(records)), from_records(records))
 
 

@@ -105,8 +105,10 @@ def resident_peak() -> int:
 
 
 def limit_memory() -> None:
-    """Make an allocation fail if a length field was believed, but not under AddressSanitizer, which reserves more than
-    any limit."""
+    """Limit the address space, so that an allocation fails if a length field was believed.
+
+    Do nothing under AddressSanitizer, which reserves more than any limit, or where there is no /proc.
+    """
     statm = Path("/proc/self/statm")
     if "asan" in os.environ.get("LD_PRELOAD", "") or not statm.exists():
         return

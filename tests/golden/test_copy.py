@@ -17,7 +17,7 @@ from tests.storage.worlds import World
 
 
 def whole_topics(archive: str) -> list[str]:
-    """Topics that begin at offset 0; the others have lost their first segments."""
+    """The topics that still have their first segments, without internal and deleted ones."""
     made = entry(archive)
     begins = {
         topic: offsets["read_uncommitted"]["begin"].values() for topic, offsets in made.get("offsets", {}).items()
@@ -67,7 +67,7 @@ def test_copy_has_kafkas_segments_and_indexes(archive: str, topic: str, tmp_path
         for path in logs:
             kinds = [FileKind.LOG]
             if len(set(walk(path.read_bytes()).table["partition_leader_epoch"].tolist())) == 1:
-                # A segment that a restart reopened counts from zero again; epochs show restarts.
+                # A restart counts the bytes since the last index entry from zero again; epochs show restarts.
                 kinds += [FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX]
             for kind in kinds:
                 name = path.with_suffix(kind).name

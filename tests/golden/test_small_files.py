@@ -1,4 +1,5 @@
-"""Every index and small file of every golden archive decodes, and encodes to the same bytes again."""
+"""Every index and small file of every golden archive decodes, and encodes to the same bytes again, except for damaged
+ones that no encoder could write."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from tests.golden import archives
 
 ALL = pytest.mark.parametrize("archive", archives.archives())
 
-# The damaged files, whose content no encoder could write.
+# The damaged files whose content no encoder could write.
 DAMAGED = {
     "index-last-below-base/00000000000000000230.index",
     "index-odd-length/00000000000000000000.index",
@@ -44,7 +45,7 @@ DAMAGED = {
 
 
 def segment_files(archive: str, kind: FileKind) -> list[tuple[SegmentFile, Path]]:
-    """The archive's sound files of a kind, including `.deleted` ones."""
+    """The archive's files of a kind, including `.deleted` ones, without those in `DAMAGED`."""
     root = archives.unpack(archive)
     parsed = ((SegmentFile.parse(path.name), path) for path in archives.files(archive))
     return [

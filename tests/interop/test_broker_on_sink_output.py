@@ -1,4 +1,4 @@
-"""Spark's sink writes into a stopped broker's directory; the broker starts on it, and a real consumer reads it."""
+"""The Spark sink writes into a stopped broker's directory; the broker starts on it, and a real consumer reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Damaged partitions loaded after an unclean stop by Kafka's own log and by ours: the same files are left."""
+"""Damaged partitions loaded after an unclean stop by Kafka's own log and by ours: the same files are left, except
+where offsets go back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Rebuilt indexes: the same as Kafka's own, complete after a crash at any step, and no byte of the log touched."""
+"""Rebuilt indexes: the same as Kafka's own; after a crash at any step, each is the old or the new one, and the log is
+unchanged."""
 
 from __future__ import annotations
 

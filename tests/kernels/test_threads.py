@@ -1,4 +1,4 @@
-"""The kernels let other threads run while they work, and share nothing but their arguments."""
+"""Long calls of kernels let other threads run meanwhile, and share nothing but their arguments."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tests.spark.sessions import CLUSTER, Run, start_session, why_not
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# One broker, JVM and session for all: other schedulers of xdist would start a session in every worker.
+# With `--dist loadgroup`, tests of one group run in one worker; otherwise every worker would start sessions of its own.
 GROUP = "spark"
 
 

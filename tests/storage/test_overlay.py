@@ -1,4 +1,4 @@
-"""A dry run's filesystem: it shows the real files with all changes, none of which reaches the disk."""
+"""A dry run's filesystem: it shows the real files with all changes, none of which reaches them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Many batches of one producer at once: checking the first and keeping the last has the same outcome as one by one."""
+"""Many batches of one producer at once: checking the first and keeping the last five has the same outcome as checking
+each of them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tests.storage.staging.scene import WRITER, Scene
 BATCHES = 2 * len(CommitStep)
 # `make soak` sets 100.
 KILLS = int(os.environ.get("OCTAVO_KILLS", "3"))
-# The longest life of a writer at first; it grows while writers are killed before they commit anything.
+# At first, a writer is killed within this time after its start; the limit then adapts to the machine's speed.
 LONGEST_SECONDS = 1.0
 MORE = 1.2
 

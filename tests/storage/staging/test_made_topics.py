@@ -1,4 +1,5 @@
-"""Topics that a commit creates, in one directory or two: stopped anywhere, they have all their partitions or none."""
+"""Topics that a commit creates, in one directory or two: wherever it stops, they end up with all their partitions or
+none."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ class DeadDisk(LocalFileSystem):
 
 
 def _value(batch_id: int, partition: int) -> bytes:
-    """The first batch's values are adopted as segments, out of the root; the next ones are appended."""
+    """The first batch's values are staged in the root and adopted as segments from there; later ones are appended."""
     return b"%d-%d " % (batch_id, partition) + bytes(90 if batch_id else 900)
 
 
