@@ -17,7 +17,7 @@ from tests.golden.archives import GOLDEN
 # Examples that need Spark run in tests/spark.
 ON_SPARK = ("spark-guide.md", "orders_pipeline.py")
 EXAMPLES = [example for example in sorted((ROOT / "examples").glob("*.py")) if example.name not in ON_SPARK]
-# What a target does once it is set up, since a test does not call make again.
+# What the pages need of a target, since a test does not call make again: of `make demo`, the half without Spark.
 MAKE = {"make demo": f"python {ROOT / 'examples' / 'seed_experiment.py'}"}
 
 
