@@ -1,4 +1,4 @@
-"""Members of many groups that only send heartbeats, each on its own connection, and cost little CPU time."""
+"""Simulated members of many groups: each has its own connection, only sends heartbeats, and needs little CPU time."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def consumer_members(server: Server, topic: str, groups: int, size: int) -> list
 
 
 def steady_share(server: Server, members: list[Member], seconds: float) -> float:
-    """The share of a core that the broker uses while each member heartbeats once every `seconds`."""
+    """The share of a core that the broker uses while each member heartbeats once every `seconds`. Closes the
+    connections."""
     started, cpu = time.perf_counter(), clocks.of_process(server.pid)
     for number in range(_ROUNDS):
         for few in _paced(members, seconds):
@@ -103,7 +104,7 @@ def steady_share(server: Server, members: list[Member], seconds: float) -> float
 
 
 def _paced(members: list[Member], seconds: float) -> Iterator[list[Member]]:
-    """All members, in equal portions spread over the time."""
+    """All members, a few at a time, spread evenly over `seconds`."""
     started, done = time.perf_counter(), 0
     while done < len(members):
         time.sleep(_TICK_SECONDS)

@@ -1,4 +1,4 @@
-"""The jobs of the format layer, each with its limit and gate; README.md explains both."""
+"""The jobs of `python -m benchmarks` (formats and verify), each with its limit and gate; README.md explains both."""
 
 from __future__ import annotations
 

@@ -14,6 +14,6 @@ if [[ ! -d $home ]]; then
 fi
 export PYTHONPATH=$PWD/$home:$PWD/src:$PWD
 found=$(.venv/bin/python -c 'import pyspark; print(pyspark.__version__)')
-[[ $found == "$version" ]] || { echo "found PySpark $found, expected $version" >&2; exit 1; }
+[[ $found == "$version" ]] || { echo "found PySpark $found in $home, expected $version: remove this folder and run the script again" >&2; exit 1; }
 exec .venv/bin/python -m pytest -p no:cacheprovider -q "$@" \
     tests/spark/test_{source,stream_reader,damage,arrow_scan,sql,commit_group,sink,jobs,version}.py

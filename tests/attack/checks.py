@@ -22,7 +22,7 @@ _COLUMNS = ("partition", "offset", "key", "value")
 
 
 def problems(root: Path) -> list[str]:
-    """What verify reports as a problem."""
+    """The first few problems that verify reports."""
     if not root.exists():
         return []  # the worker was killed before its first topic created the directory
     found = Verification(plan([root]), InlineRunner()).findings()

@@ -1,4 +1,4 @@
-"""The attacks would find what they look for: broken promises, hangs, interrupts, full disks."""
+"""The attacks do what they claim: broken promises, hangs and crashes are found; interrupts and full disks do occur."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ Each class is decided here from the formats alone, without the code of `verify`,
 | class | why nobody can tell |
 |---|---|
 | on its way out | `.deleted` files and `-delete` folders are never read again |
-| existence only | `.kafka_cleanshutdown` and `.lock`: Kafka checks only whether they exist |
+| existence only | `.kafka_cleanshutdown` counts by existing; nothing contradicts its epoch. `.lock` is only locked |
 | identity | cluster, node, directory and topic ids, votes: stated once, in a text that is still well-formed |
 | plausible offset | a checkpoint, still well-formed: the log reaches its offset, or its partition is absent now |
 | lost end | a high watermark or first dirty offset beyond a log whose end a crash took: it may have been there |

@@ -1,4 +1,4 @@
-"""What real clients read from each golden archive, in the form that tests compare."""
+"""What real clients read from golden archives, in the form that tests compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scan of every golden archive gives what real clients read, in both isolation levels and however it is divided."""
+"""A scan of a golden archive gives what a real client read, in both isolation levels and however it is divided."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_damaged_batch_in_the_middle_is_an_error_or_skipped() -> None:
     assert 0 < len(lost) < 10
 
 
-# Scans a directory in which no file may be opened for writing: root may open any, whatever its mode.
+# Scans a directory, and fails if a file in it is opened for writing. The mode of a file would not stop root.
 SCAN = """
 import os, sys
 

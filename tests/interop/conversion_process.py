@@ -40,7 +40,7 @@ class Kafka:
         )
         greeting = self._read()
         if "ready" not in greeting:
-            pytest.skip(f"no Java runtime: {greeting['error']}")
+            pytest.skip(f"Kafka's classes cannot be loaded: {greeting['error']}")
 
     def __enter__(self) -> Kafka:
         return self

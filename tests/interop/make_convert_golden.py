@@ -39,7 +39,7 @@ Case = dict[str, Any]
 
 
 def built_sets(kafka: Kafka) -> Sets:
-    """v0, v1 and v2 with each codec they allow, CreateTime and LogAppendTime."""
+    """v0, v1 and v2 with each codec they allow, v1 and v2 also with LogAppendTime; a transactional batch; a marker."""
     sets: Sets = {}
     for codec, name in enumerate(CODEC_NAMES):
         for log_append_time, suffix in ((None, ""), (TS0 + 7, " LogAppendTime")):

@@ -1,4 +1,5 @@
-"""Real Kafka's streams and ours: each reads what the other wrote, and both refuse the same mutants."""
+"""Real Kafka's streams and ours: each reads what the other wrote, and both refuse the same mutants. (We refuse a few
+more, which `STRICTER` lists.)"""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class JavaSide:
     ("jar", "messages"), [("coordinator", 50), ("kafka-metadata", 26), ("kafka-raft", 1), ("kafka-clients", 190)]
 )
 def test_bytes_and_json_are_kafkas(jvm: ModuleType, jar: str, messages: int) -> None:
-    """Also for the whole wire protocol, whose schemas are taken from Kafka's definitions here."""
+    """Also for the whole wire protocol; a schema that Octavo does not have is taken from Kafka's definitions."""
     compared = 0
     for definition in kafka_definitions():
         if jar not in definition.jar:

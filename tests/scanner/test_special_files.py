@@ -1,4 +1,5 @@
-"""In place of a file there may be a FIFO, a socket, a device or a folder: that is reported, and never waited for."""
+"""In place of a file there may be a FIFO, a socket, a device or a folder: it is reported or skipped, and nothing waits
+for it."""
 
 from __future__ import annotations
 

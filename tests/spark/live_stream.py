@@ -1,6 +1,6 @@
 """Streams over the directory of a real broker that appends, rolls, compacts, deletes, and adds partitions.
 
-`python -m tests.spark.live_stream FOLDER SECONDS`: a separate program, which checks the streams once a
+`python -m tests.spark.live_stream FOLDER SECONDS`: a separate program, which checks its two streams in turn, one per
 second. Spark calls back for every micro-batch, and py4j listens with select, which accepts no descriptor above 1023; a
 process that has run many tests has more of them.
 """

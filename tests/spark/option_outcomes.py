@@ -1,6 +1,6 @@
 """What queries return, ours compared with Spark's Kafka source as recorded by tests.spark.kafka_outcomes.
 
-`python -m tests.spark.option_outcomes` (`make docs`) writes the page that shows both.
+`python -m tests.spark.option_outcomes` (part of `make docs`) writes the table of docs/spark-source.md that shows both.
 """
 
 from __future__ import annotations

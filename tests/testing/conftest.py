@@ -1,4 +1,4 @@
-"""A new broker for each test of the broker for tests."""
+"""A new `octavo.testing.Kafka` for each test that asks for one."""
 
 from __future__ import annotations
 
