@@ -52,8 +52,8 @@ def test_the_zeros_of_a_hole_are_not_read(tmp_path: Path, monkeypatch: pytest.Mo
     log = LogFile(LocalFileSystem(), path)
     assert log.is_zero_from(4096)
     assert not log.is_zero_from(4000)
-    with path.open("r+b") as file:
-        file.seek(1 << 39)
-        file.write(b"x")
+    with path.open("r+b") as written:
+        written.seek(1 << 39)
+        written.write(b"x")
     assert not log.is_zero_from(4096)
     assert read < 16 << 20
