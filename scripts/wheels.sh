@@ -35,7 +35,11 @@ mkdir dist
 cp "$work"/built/*.tar.gz dist
 if [[ $(uname) == Linux ]]; then
     # The tag says which glibc the wheel needs: auditwheel reads that from the binaries.
-    PATH=$PWD/$tools/bin:$PATH "$tools/bin/auditwheel" repair --wheel-dir dist "$work"/built/*.whl 2>"$work/auditwheel.log"
+    if ! PATH=$PWD/$tools/bin:$PATH "$tools/bin/auditwheel" repair --wheel-dir dist "$work"/built/*.whl \
+        2>"$work/auditwheel.log"; then
+        cat "$work/auditwheel.log" >&2
+        exit 1
+    fi
 else
     cp "$work"/built/*.whl dist
 fi

@@ -92,12 +92,12 @@ class _Side:
         return value
 
 
-def _is_unfinished(value: Any) -> bool:
+def _is_unfinished(value: Any, name: str = "") -> bool:
     if isinstance(value, dict):
-        return any(_is_unfinished(part) for part in value.values())
+        return any(_is_unfinished(part, field) for field, part in value.items())
     if isinstance(value, list):
-        return any(map(_is_unfinished, value))
-    return value in (_BUSY, *_UNFINISHED)
+        return any(_is_unfinished(part, name) for part in value)
+    return value in _UNFINISHED or (value == _BUSY and name == "errorCode")
 
 
 def _by_topic(partitions: Iterable[tuple[str, int]]) -> list[Row]:
