@@ -1,4 +1,4 @@
-"""What works share: an open directory, the journal, and names that no record had before."""
+"""What all kinds of `Work` share: an open directory, the journal, and names that no record had before."""
 
 from __future__ import annotations
 

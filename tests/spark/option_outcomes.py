@@ -1,4 +1,4 @@
-"""What queries return, ours compared with Spark's Kafka source as recorded by tests.spark.kafka_outcomes.
+"""What queries of our source return, compared with Spark's Kafka source as recorded by tests.spark.kafka_outcomes.
 
 `python -m tests.spark.option_outcomes` (part of `make docs`) writes the table of docs/spark-source.md that shows both.
 """

@@ -1,6 +1,7 @@
 """A table that maps keys to offsets, and what the compaction kernels share with their callers.
 
-The compiled side repeats the numbers as C structs (`offset_table.pxd`); a test compares the two.
+The compiled side repeats the numbers as C structs and enums (`offset_table.pxd`, `filter.pyx`); tests compare what the
+two sides compute.
 """
 
 from __future__ import annotations

@@ -297,7 +297,7 @@ class Producer(Closing):
         return self._accumulator.append(queues, queue, record)
 
     def _send_sticky(self, queues: TopicQueues, record: Sent) -> RecordFuture:
-        """Add a record to the sticky partition: it names no partition, and no key decides."""
+        """Add a record without a partition, and without a key that decides one, to the topic's sticky partition."""
         with queues.lock:
             queue = queues.queues[queues.sticky.current]
             batch = queue.open

@@ -18,7 +18,7 @@ from octavo.format.messages.record_json import kraft_control_json
 
 
 def control_nodes(key: Node, value: Node | None) -> dict[str, Node]:
-    """Key and value, by name, with their fields as children; unreadable ones have a problem."""
+    """Key and value, by name, with their fields as children (a KRaft value as JSON); unreadable ones have a problem."""
     key_content = key.value if isinstance(key.value, bytes) else None
     try:
         control_type = ControlType(control_type_id(key_content))

@@ -119,7 +119,7 @@ class OffsetIndexCheck:
 
     def _check_styles(self) -> None:
         """Entries that name first offsets come before those that name last ones, since brokers are only upgraded. The
-        smallest set of entries that breaks this order is wrong."""
+        fewest entries without which this order holds are wrong."""
         known = np.flatnonzero(self._styles)
         is_last = self._styles[known] == _Style.LAST
         lasts_before = np.concatenate([[0], np.cumsum(is_last)])
@@ -181,9 +181,9 @@ class TimeWitness:
 
     An entry of the offset index comes with one for the largest timestamp so far, unless the time index has it already.
     So at the end of an indexed append, the time index contains the log's largest timestamp. That does not hold before
-    the first entry, which may come from an upgrade from 0.10.0, nor after messages of magic 0, whose original
-    timestamps are nowhere in the log. 0.11 and 1.0 did not count batches emptied by compaction. Before 0.10.1 there was
-    no time index, and the entry was for the first of several messages in an append.
+    the time index's first entry, which may come from an upgrade from 0.10.0, nor after messages of magic 0, whose
+    original timestamps are nowhere in the log. 0.11 and 1.0 did not count batches emptied by compaction. Before 0.10.1
+    there was no time index, and an entry of the offset index named the first of several messages in an append.
     """
 
     def __init__(self, is_there: bool, timestamps: NDArray[np.int64]) -> None:

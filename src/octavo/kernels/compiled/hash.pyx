@@ -37,7 +37,7 @@ def crc32c(data, uint32_t value=0):
 
 
 def crc32c_by_table(data, uint32_t value=0):
-    """The portable CRC-32C, without the CPU's instructions."""
+    """The portable CRC-32C, without the CPU's CRC instructions."""
     return checksum(update_portable, data, value)
 
 

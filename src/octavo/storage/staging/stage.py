@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-# A task may write to more partitions than the number of files it may keep open; the others are reopened for each
+# A task may write to more partitions than it may have files open; beyond this number, a file is reopened for each
 # append.
 _MOST_OPEN_FILES = 128
 
