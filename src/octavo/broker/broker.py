@@ -47,9 +47,10 @@ class Broker(AsyncClosing):
     Given paths, it opens them with a broker's upkeep and closes them at the end; given a LogDir, it serves that and
     leaves it open. Either way, `logs` is the LogDir that it serves. It listens on loopback, on a free port, unless told
     otherwise: `listen` is one address or several, each `[PROTOCOL://]host:port`, where PROTOCOL is PLAINTEXT, SSL,
-    SASL_PLAINTEXT, SASL_SSL, or a name in `listener.security.protocol.map`; none may occur twice. Configs have Kafka's
-    names; those of an open LogDir were given to it. The config `listeners` is used if `listen` is not given. An address
-    that other machines can use without logging in needs `allow_remote`; `metrics` has no login.
+    SASL_PLAINTEXT, SASL_SSL, or a name in `listener.security.protocol.map`; none may occur twice. `configs` has Kafka's
+    names; a LogDir that is already open has its own `configs` and `upkeep`, so neither can be given here. The config
+    `listeners` is used if `listen` is not given. An address that other machines can use without logging in needs
+    `allow_remote`; `metrics` has no login.
 
     With `read_only` every request that would change something is refused, and paths are neither locked nor changed:
     clients see the directories as recovery would leave them now. They may be the disk of a dead broker, a backup, or
