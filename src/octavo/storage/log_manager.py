@@ -201,7 +201,7 @@ class LogManager(Closing):
 
     @property
     def broker_config(self) -> BrokerConfig:
-        """The broker's effective configs, as they are now."""
+        """The broker's configs with all changes, including those that take effect only at the next start."""
         return self._dynamic.broker
 
     @property
@@ -225,8 +225,8 @@ class LogManager(Closing):
         """Set configs of the broker, or of all brokers of its cluster, while it runs; None removes one.
 
         They are kept in octavo-broker.json, and take precedence over those given when opening. Configs that Kafka calls
-        dynamic take effect at once, the others at the next start. With `dry_run` nothing changes, but the same errors
-        are raised.
+        dynamic take effect at once, the others at the next start at the latest. With `dry_run` nothing changes, but the
+        same errors are raised.
         """
         with self._open.usable():
             self._dynamic.alter(changes, of_cluster=of_cluster, dry_run=dry_run)
