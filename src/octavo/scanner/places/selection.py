@@ -30,8 +30,10 @@ class TopicSelection:
     @classmethod
     def of(cls, topics: Topics = None, partitions: int | Iterable[int] | None = None) -> TopicSelection:
         """Raises ScanError for a topic that is not a text, and for a partition that is not a number."""
-        names = topics
-        if not isinstance(topics, re.Pattern | None):
+        names: frozenset[str] | re.Pattern[str] | None
+        if topics is None or isinstance(topics, re.Pattern):
+            names = topics
+        else:
             names = _set_of(topics, str, "topics", "one or several names, or a compiled pattern")
         if partitions is None:
             return cls(names)
@@ -103,7 +105,7 @@ class TopicSelection:
 
 def _set_of(given: _Item | Iterable[_Item], kind: type, argument: str, expected: str) -> frozenset[_Item]:
     """One item or several of a kind; raises ScanError for anything else."""
-    items = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    items: list[_Item] = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     if not all(isinstance(item, kind) for item in items):
         raise ScanError(f"{argument} is {given!r}, expected {expected}")
     return frozenset(items)
