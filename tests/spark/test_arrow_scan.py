@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,45 @@ def test_a_scan_reads_what_was_there_when_it_was_called(spark: SparkSession, log
     write_segment(logs / "orders-1", 10, batch(10, 10))
     assert frame.count() == 90
     assert octavo.spark.scan(spark, logs, subscribe="orders").count() == 100
+
+
+def test_topics_and_isolation_level_may_be_given_as_to_the_scan_without_spark(spark: SparkSession, logs: Path) -> None:
+    write_segment(logs / "others-0", 0, batch(0, 5))
+    assert octavo.spark.scan(spark, logs).count() == 95
+    assert octavo.spark.scan(spark, logs, "others").count() == 5
+    assert octavo.spark.scan(spark, logs, topics="orders", isolation_level="read_committed").count() == 90
+    frame = octavo.spark.scan(spark, logs, ["orders", "others"], columns=["key", "offset"])
+    assert (frame.columns, frame.count()) == (["key", "offset"], 95)
+    starts = {"orders": {"0": 75, "1": 5}}
+    assert octavo.spark.scan(spark, logs, topics="orders", startingOffsets=starts).count() == 10
+    stream = octavo.spark.scan_stream(spark, logs, "others", startingOffsets="earliest")
+    run(stream.writeStream.format("memory").queryName("of_topics"))
+    assert spark.table("of_topics").count() == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"topic": "orders"}, r"has no option 'topic' \(did you mean subscribe\?\)"),
+        ({"from_offset": 5}, r"has no option 'from_offset' \(did you mean startingOffsets\?\)"),
+        ({"on_damage": "skip"}, r"has no option 'on_damage' \(did you mean onDamage\?\)"),
+        ({"checkpointLocation": "ck"}, "has no option 'checkpointLocation'"),
+        ({"topics": "orders", "Subscribe": "orders"}, "topics and subscribe mean the same; give one of them"),
+        (
+            {"isolation_level": "read_committed", "isolationLevel": "read_committed"},
+            "isolation_level and isolationLevel mean the same",
+        ),
+        ({"topics": re.compile("o.*")}, "topics is a pattern, expected names; give the pattern as subscribePattern"),
+        ({"isolation_level": "committed"}, "Invalid value committed for configuration isolationLevel"),
+        ({"startingOffsets": {("orders", 0): 5}}, "expected a dict of texts and numbers, such as"),
+    ],
+)
+@pytest.mark.parametrize("function", ["scan", "scan_stream"])
+def test_what_the_source_does_not_have_is_refused(
+    spark: SparkSession, logs: Path, function: str, options: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        getattr(octavo.spark, function)(spark, logs, **options)
 
 
 def test_option_names_are_case_insensitive(spark: SparkSession, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -191,12 +191,19 @@ def test_a_stream_has_no_end_but_the_high_watermark() -> None:
 
 
 def test_options_without_effect_are_reported(caplog: pytest.LogCaptureFixture) -> None:
-    given = {**LEAST, "maxOffsetsPerTrigger": "1", "startingOfsets": "earliest", "kafka.bootstrap.servers": "b:9092"}
+    given = {
+        **LEAST,
+        "maxOffsetsPerTrigger": "1",
+        "startingOfsets": "earliest",
+        "kafka.bootstrap.servers": "b:9092",
+        "topics": "t",
+    }
     with caplog.at_level(logging.WARNING, "octavo.spark"):
         warn_of(given, "batch")
     assert [record.getMessage() for record in caplog.records] == [
         "maxOffsetsPerTrigger option ignored in batch queries",
         "unknown option startingOfsets is ignored (did you mean startingOffsets?)",
+        "unknown option topics is ignored (did you mean subscribe?)",
     ]
 
 

@@ -60,6 +60,43 @@ def test_a_table_accepts_rows_and_is_streamed(sql: SparkSession, tmp_path: Path)
     sql.sql("DROP TABLE out")
 
 
+def test_a_table_has_options_of_the_source_and_of_the_sink() -> None:
+    from pyspark.sql.types import BinaryType, StructField, StructType
+
+    from octavo.spark.data_source import OctavoDataSource
+    from octavo.spark.query.table import table_schema
+
+    given = {
+        "path": "/out",
+        "topic": "t",
+        "topicConfig.retention.ms": "5",
+        "subscribe": "t",
+        "includeHeaders": "true",
+        "kafka.batch.size": "5",
+        "subscrbe": "u",
+    }
+    created = {**given, "provider": "octavo", **{f"option.{name}": text for name, text in given.items()}}
+    schema = table_schema(StructType([StructField("value", BinaryType())]), created)
+    source = OctavoDataSource({"columns": "value"})
+    assert source._options(schema, "source") == {
+        "path": "/out",
+        "subscribe": "t",
+        "includeHeaders": "true",
+        "kafka.batch.size": "5",
+        "subscrbe": "u",
+        "columns": "value",
+    }
+    assert source._options(schema, "sink") == {
+        "path": "/out",
+        "topic": "t",
+        "topicConfig.retention.ms": "5",
+        "includeHeaders": "true",
+        "kafka.batch.size": "5",
+        "subscrbe": "u",
+        "columns": "value",
+    }
+
+
 def test_a_table_with_columns_says_how_to_create_it(sql: SparkSession, tmp_path: Path) -> None:
     from pyspark.errors import AnalysisException
 

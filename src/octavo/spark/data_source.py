@@ -7,7 +7,7 @@ holds nothing but the options.
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql.datasource import DataSource
 
@@ -46,39 +46,51 @@ class OctavoDataSource(DataSource):
 
     @short_errors
     def reader(self, schema: StructType) -> DataSourceReader:
-        from octavo.spark.query.table import options_with
         from octavo.spark.source.batch_reader import batch_reader
 
-        return batch_reader(options_with(schema, self.options), schema)
+        return batch_reader(self._options(schema, "source"), schema)
 
     @short_errors
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        from octavo.spark.query.table import options_with
         from octavo.spark.source.stream_reader import stream_reader
 
-        return stream_reader(options_with(schema, self.options), schema)
+        return stream_reader(self._options(schema, "source"), schema)
 
     @short_errors
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from octavo.spark.query.table import options_with
         from octavo.spark.sink.sink import batch_writer
 
-        return batch_writer(options_with(schema, self.options), schema, overwrite)
+        return batch_writer(self._options(schema, "sink"), schema, overwrite)
 
     @short_errors
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        from octavo.spark.query.table import options_with
         from octavo.spark.sink.sink import stream_writer
 
-        return stream_writer(options_with(schema, self.options), schema, overwrite)
+        return stream_writer(self._options(schema, "sink"), schema, overwrite)
+
+    def _options(self, schema: StructType, side: Literal["source", "sink"]) -> dict[str, str]:
+        """The query's own options, and those of its table, except what only the other side has."""
+        from octavo.spark.query.table import options_of_table
+
+        of_table = options_of_table(schema)
+        if of_table:
+            from octavo.spark.query.options import SOURCE_OPTIONS, without_others
+            from octavo.spark.sink.options import SINK_OPTIONS  # takes long to load
+
+            sides = (SOURCE_OPTIONS, SINK_OPTIONS) if side == "source" else (SINK_OPTIONS, SOURCE_OPTIONS)
+            of_table = without_others(of_table, *sides)
+        return {**of_table, **self.options}
 
 
 def register(spark: SparkSession) -> None:
     """Make `format("octavo")` known to a session, even where Spark does not find `pyspark_octavo` by itself.
 
-    From then on `octavo.spark.skipped` knows what the session's queries skip.
+    From then on `octavo.spark.skipped` knows what the session's queries skip. On one machine (`local[…]`), workers run
+    this Python, unless PYSPARK_PYTHON names another.
     """
     from octavo.spark.source.skipped import collect_skipped
+    from octavo.spark.worker_python import use_this_python
 
+    use_this_python(spark)
     collect_skipped(spark)
     spark.dataSource.register(OctavoDataSource)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic
 
 from octavo.errors import ConfigError
+from octavo.spark.worker_python import use_this_python
 from octavo.system.runner import Progress, Result, TaskOutcome, TaskType
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class SparkRunner:
     shares_memory = False
 
     def __init__(self, spark: SparkSession, *, in_place: bool = False) -> None:
+        use_this_python(spark)
         self._context = spark.sparkContext
         if in_place and self._context.getConf().get("spark.speculation", "false").lower() == "true":
             reason = "two attempts at a task could write to the same files next to a log at once"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Literal
 
-from octavo.errors import did_you_mean
+from octavo.errors import ConfigError, did_you_mean, suggestion
 from octavo.format.compression import DEFAULT_LIMIT
 
 _Scope = Literal["batch", "stream", "both"]
@@ -171,6 +172,44 @@ _KNOWN = {option.name.lower(): option for option in SOURCE_OPTIONS}
 _SPARKS = frozenset({"checkpointlocation", "inferschema", "mergeschema", "header", "timezone"})
 
 
+# What users of `octavo.scan` and of the sink type.
+_MEANT = {
+    "topics": "subscribe",
+    "topic": "subscribe",
+    "partitions": "assign",
+    "from_offset": "startingOffsets",
+    "to_offset": "endingOffsets",
+    "from_timestamp": "startingTimestamp",
+    "to_timestamp": "endingTimestamp",
+    "split_bytes": "partitionBytes",
+}
+
+
+def is_among(name: str, options: Iterable[Option]) -> bool:
+    """Whether a table of options has this one; `kafka.*` in the table stands for all such names."""
+    return any(fnmatchcase(name.lower(), option.name.lower()) for option in options)
+
+
+def without_others(given: Mapping[str, str], own: Iterable[Option], of_others: Iterable[Option]) -> dict[str, str]:
+    """The given options, except those that only others have: a table has options for reading and for writing it."""
+    return {name: text for name, text in given.items() if is_among(name, own) or not is_among(name, of_others)}
+
+
+def hint_for(name: str) -> str:
+    """The end of a message about an unknown option of the source."""
+    meant = _MEANT.get(name.lower())
+    return did_you_mean(name, [option.name for option in SOURCE_OPTIONS]) if meant is None else suggestion([meant])
+
+
+def refuse_unknown(options: Iterable[str], function: str) -> None:
+    """Raise ConfigError for an option that the source does not have: no other part of a query gets a function's."""
+    for name in options:
+        if not is_among(name, SOURCE_OPTIONS):
+            raise ConfigError(
+                f"{function} has no option {name!r}{hint_for(name)}; its options are those of format('octavo')"
+            )
+
+
 def warn_of(options: Mapping[str, str], scope: _Scope) -> None:
     """Warn about options that have no effect: unknown ones, which Spark silently ignores, and ones of another scope."""
     for name in sorted(options):
@@ -178,5 +217,4 @@ def warn_of(options: Mapping[str, str], scope: _Scope) -> None:
         if known is not None and known.scope not in ("both", scope):
             _log.warning("%s option ignored in %s queries", known.name, "batch" if scope == "batch" else "streaming")
         elif known is None and not name.lower().startswith("kafka.") and name.lower() not in _SPARKS:
-            hint = did_you_mean(name, [option.name for option in SOURCE_OPTIONS])
-            _log.warning("unknown option %s is ignored%s", name, hint)
+            _log.warning("unknown option %s is ignored%s", name, hint_for(name))

@@ -28,7 +28,7 @@ def table_schema(schema: StructType, options: Mapping[str, str]) -> StructType:
     return StructType([StructField(first.name, kind, first.nullable, {_OPTIONS: given}), *schema.fields[1:]])
 
 
-def options_with(schema: StructType, options: Mapping[str, str]) -> dict[str, str]:
-    """A query's own options, and those of its table."""
+def options_of_table(schema: StructType) -> dict[str, str]:
+    """The options of the table that a query reads or writes, for the source and for the sink; empty without a table."""
     of_table = [field.metadata[_OPTIONS] for field in schema.fields if _OPTIONS in (field.metadata or {})]
-    return {**(of_table[0] if of_table else {}), **options}
+    return of_table[0] if of_table else {}

@@ -8,20 +8,23 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from pyspark.sql.datasource import CaseInsensitiveDict, DataSource, InputPartition
 
+from octavo.errors import ConfigError
 from octavo.spark.query.limits import batch_limits
-from octavo.spark.query.options import warn_of
+from octavo.spark.query.options import refuse_unknown, warn_of
 from octavo.spark.query.source_options import SourceOptions
 from octavo.spark.query.stream_options import StreamOptions, warn_of_stream
 from octavo.spark.source.batch_reader import BatchReader
 from octavo.spark.source.skipped import collect_skipped
 from octavo.spark.source.stream_reader import StreamReader
 from octavo.spark.source.tasks import SourcePartition
+from octavo.spark.worker_python import use_this_python
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,13 +37,34 @@ if TYPE_CHECKING:
 _with_tasks: WeakSet[SparkSession] = WeakSet()  # the sessions in which TaskSource is registered
 
 
-def scan(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
+def scan(
+    spark: SparkSession,
+    paths: Paths,
+    topics: str | Sequence[str] = (),
+    *,
+    isolation_level: str | None = None,
+    **options: object,
+) -> DataFrame:
     """What `format("octavo")` reads with these options.
 
     The scan is planned by the call, so each use of the result reads the same offsets.
+
+    Args:
+        spark: the session.
+        paths: one or several log directories, partition folders, segment files, or URLs of them.
+        topics: one or several names, the same as the option `subscribe`; none: all except Kafka's internal topics,
+            unless `subscribePattern` or `assign` is given.
+        isolation_level: "read_uncommitted" or "read_committed", the same as the option `isolationLevel`.
+        options: the other options of the source, by their names there, such as `startingOffsets`. Lists may be given
+            instead of texts with commas, and dicts instead of JSON. None leaves an option out.
+
+    Raises:
+        ConfigError: an option is unknown or wrong.
+        UnknownTopicOrPartitionError: a topic does not exist.
     """
-    texts = _texts(paths, options)
+    texts = _texts("octavo.spark.scan", paths, {**options, **_named(topics, isolation_level, options)})
     checked = SourceOptions.of(texts)
+    use_this_python(spark)
     collect_skipped(spark)
     warn_of(texts, "batch")
     reader = BatchReader(checked, *batch_limits(texts))
@@ -56,13 +80,22 @@ def scan(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
     return frame.mapInArrow(read, checked.schema())
 
 
-def scan_stream(spark: SparkSession, paths: Paths, **options: object) -> DataFrame:
+def scan_stream(
+    spark: SparkSession,
+    paths: Paths,
+    topics: str | Sequence[str] = (),
+    *,
+    isolation_level: str | None = None,
+    **options: object,
+) -> DataFrame:
     """What `readStream.format("octavo")` reads with these options; each can continue from the other's checkpoints.
 
-    The stream's source yields tasks, so a query's progress counts tasks as input rows.
+    The arguments are those of `scan`. The stream's source yields tasks, so a query's progress counts tasks as input
+    rows.
     """
-    texts = _texts(paths, options)
+    texts = _texts("octavo.spark.scan_stream", paths, {**options, **_named(topics, isolation_level, options)})
     checked = SourceOptions.of(texts)
+    use_this_python(spark)
     collect_skipped(spark)
     reader = StreamReader(checked, StreamOptions.of(texts))
     warn_of_stream(texts)
@@ -81,14 +114,46 @@ def scan_stream(spark: SparkSession, paths: Paths, **options: object) -> DataFra
     return tasks.mapInArrow(read, checked.schema())
 
 
-def _texts(paths: Paths, options: dict[str, object]) -> Mapping[str, str]:
+def _named(
+    topics: str | Sequence[str], isolation_level: str | None, options: Mapping[str, object]
+) -> dict[str, object]:
+    """The arguments with names of their own, as options."""
+    if isinstance(topics, re.Pattern):
+        raise ConfigError("topics is a pattern, expected names; give the pattern as subscribePattern")
+    given = {name.lower() for name, value in options.items() if value is not None}
+    named: dict[str, object] = {}
+    for argument, option, value in (
+        ("topics", "subscribe", topics or None),
+        ("isolation_level", "isolationLevel", isolation_level),
+    ):
+        if value is not None and option.lower() in given:
+            raise ConfigError(f"{argument} and {option} mean the same; give one of them")
+        if value is not None:
+            named[option] = value
+    return named
+
+
+def _texts(function: str, paths: Paths, options: Mapping[str, object]) -> Mapping[str, str]:
     """The options as Spark passes them to readers: texts with case-insensitive names. None leaves an option out."""
+    refuse_unknown(options, function)
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
     texts = {"paths": json.dumps([os.fspath(path) for path in given])}
     for name, value in options.items():
         if value is not None:
-            texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
+            texts[name] = _text(name, value)
     return CaseInsensitiveDict(texts)
+
+
+def _text(name: str, value: object) -> str:
+    if isinstance(value, Mapping):
+        try:
+            return json.dumps(value)
+        except TypeError:
+            expected = "texts and numbers, such as {'orders': {'0': 5}}"
+            raise ConfigError(f"{name} is {value!r}, expected a dict of {expected}") from None
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class TaskSource(DataSource):
