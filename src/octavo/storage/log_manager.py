@@ -252,8 +252,9 @@ class LogManager(Closing):
     ) -> bytes:
         """Create a topic, each partition in the directory with the fewest partitions; returns the topic's id.
 
-        `prefer_directory` and the broker config cordoned.log.dirs override that choice of directories. `partitions` is
-        a number of partitions, or their numbers. A replica needs the `topic_id` of the topic it copies.
+        Directories in the broker config cordoned.log.dirs are not chosen, unless all are in it; a directory that a
+        client named for a partition (AlterReplicaLogDirs) comes first. `partitions` is a number of partitions, or their
+        numbers. A replica needs the `topic_id` of the topic it copies.
         """
         return self._admin.create(topic, partitions, configs or {}, topic_id)
 

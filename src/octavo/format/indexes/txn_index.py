@@ -28,7 +28,7 @@ class AbortedTxn(NamedTuple):
     producer_id: int
     first_offset: int
     last_offset: int
-    last_stable_offset: int  # when the marker was appended
+    last_stable_offset: int  # after the marker was appended
 
 
 class TxnIndex(NamedTuple):
