@@ -11,7 +11,7 @@ _MOST_REQUESTS = 1000
 
 
 class JournalEntry(NamedTuple):
-    """A request, and the fault that hit it."""
+    """A request, and the fault that hit it, if any."""
 
     time_ms: int
     api: str
