@@ -125,7 +125,7 @@ class Faults:
         return len(gone)
 
     def fence(self, transactional_id: str) -> None:
-        """Take over a transactional id, as a second producer would: the first is fenced, and its transaction aborted."""
+        """Take over a transactional id, as a second producer would: the first is fenced, its transaction aborted."""
         self._logs.producer(transactional_id=transactional_id).close()
 
     def clear(self) -> None:
