@@ -86,7 +86,7 @@ def register(spark: SparkSession) -> None:
     """Make `format("octavo")` known to a session, even where Spark does not find `pyspark_octavo` by itself.
 
     From then on `octavo.spark.skipped` knows what the session's queries skip. On one machine (`local[…]`), workers run
-    this Python, unless PYSPARK_PYTHON names another.
+    this Python, unless PYSPARK_PYTHON or spark.pyspark.python names another.
     """
     from octavo.spark.source.skipped import collect_skipped
     from octavo.spark.worker_python import use_this_python
