@@ -327,6 +327,21 @@ def test_offsets_that_only_compaction_removed_are_not_lost(tmp_path: Path) -> No
     assert json.loads(octavo(*line, "--json").stdout)["lostOffsets"] == [[6, 13], [21, 29]]
 
 
+def test_a_lost_segment_of_a_topic_without_compaction_is_named(tmp_path: Path) -> None:
+    source, line = tmp_path / "source", ("--topic", "codec.none")
+    shutil.copytree(unpack("v431-clean"), source)
+    for file in (source / "codec.none-0").glob(f"{230:020}.*"):
+        file.unlink()
+    planned = octavo("copy", str(source), str(tmp_path / "target"), *line, "--dry-run")
+    done = octavo("copy", str(source), str(tmp_path / "target"), *line)
+    assert (planned.exit, done.exit) == (0, 0)
+    assert planned.stderr == done.stderr
+    place = source / "codec.none-0" / f"{465:020}.log"
+    assert done.stderr.startswith(f"octavo: {place}: offsets 230 to 464 are missing before this segment, and the topic")
+    assert planned.stdout.endswith("; lost: nothing; missing in SRC: codec.none-0 offsets 230–464\n")
+    assert done.stdout.endswith("; lost: nothing; missing in SRC: codec.none-0 offsets 230–464\n")
+
+
 def test_losses_are_counted_across_files_and_from_where_a_copy_continues(tmp_path: Path) -> None:
     source, line = tmp_path / "source", ("copy", str(tmp_path / "source"), str(tmp_path / "target"))
     write_segment(source / "t-0", 0, batch(0), batch(1))

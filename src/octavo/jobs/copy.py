@@ -19,7 +19,7 @@ from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.sound import unreadable
 from octavo.format.names import TopicPartition
 from octavo.jobs.copy_start import copy_start_offset
-from octavo.jobs.losses import FilePosition, LostPart, after_log_end, between
+from octavo.jobs.losses import FilePosition, LostPart, after_log_end, between, gap_text
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL
 from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.lookup.bounds import OffsetRange
@@ -45,6 +45,7 @@ class CopyTask:
     snapshot: PartitionSnapshot
     topic_id: bytes | None
     is_compacted: bool  # False if the source's configs are unknown
+    keeps_all: bool = False  # known not to be compacted
     notes: tuple[Note, ...] = ()
 
     @property
@@ -66,6 +67,7 @@ class Copied:
     size: int = 0
     damage_count: int = 0
     lost: list[LostPart] = field(default_factory=list)  # with the offsets that only damaged bytes can have held
+    gaps: list[LostPart] = field(default_factory=list)  # offsets missing between segments, though nothing was compacted
     after_end: LostPart = field(default_factory=LostPart)  # what follows the source's last sound batch
     notes: list[Note] = field(default_factory=list)
 
@@ -81,7 +83,8 @@ def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = No
         except CorruptionError as error:
             notes.append(Note(error.path or "", f"not read: {error.problem}; the topic id is not copied from here"))
         is_compacted = configs is not None and "compact" in configs.of(topic).cleanup_policy
-        tasks.append(CopyTask(snapshot, topic_id, is_compacted, tuple(notes)))
+        keeps_all = configs is not None and configs.keep_all_offsets(topic)
+        tasks.append(CopyTask(snapshot, topic_id, is_compacted, keeps_all, tuple(notes)))
     return tasks
 
 
@@ -126,7 +129,7 @@ def run(
     parts = plan_partition(source, OffsetRange(start, source.log_end_offset))
     first = parts[0].ranges[0] if parts else None
     place = FilePosition(str(source.files.location.child(first.name)), first.start) if first else FilePosition("", 0)
-    copying = _Copying(source, log, findings, copied, dry_run, findings.damage_count, place)
+    copying = _Copying(source, log, findings, copied, dry_run, findings.damage_count, place, task.keeps_all)
     for part in parts:
         for chunk in Source(part, findings):
             if is_ending():
@@ -152,6 +155,7 @@ class _Copying:
     dry_run: bool
     known_damages: int  # how many were found up to the last batch
     place: FilePosition  # after the last sound batch
+    keeps_all: bool
     is_after_damage: bool = False
 
     def take(self, chunk: Chunk, end: int) -> None:
@@ -184,14 +188,19 @@ class _Copying:
             self.place = FilePosition(chunk.path, end)
 
     def _note_loss_up_to(self, offset: int, place: FilePosition | None) -> None:
-        """Note the offsets before this one that are missing, if there is damage where they would be, and what is there.
+        """Note the offsets before this one that are missing, if there is damage where they would be, and what is there;
+        or if they are missing between two segments that were never compacted.
 
         `place` is where the batch with this offset begins; None: the log's end.
         """
-        if self.is_after_damage and offset > self.copied.end_offset:
+        first, last = self.copied.end_offset, offset - 1
+        if self.is_after_damage and first <= last:
             lost = between(self.source, self.place, place)
-            lost.first_offset, lost.last_offset = self.copied.end_offset, offset - 1
+            lost.first_offset, lost.last_offset = first, last
             self.copied.lost.append(lost)
+        elif self.keeps_all and first <= last and place is not None and place.path != self.place.path:
+            self.copied.gaps.append(LostPart(first_offset=first, last_offset=last))
+            self.findings.note(place.path, gap_text(first, last))
         self.is_after_damage = False
 
     def finish(self) -> None:

@@ -58,6 +58,12 @@ class LostPart:
         self.last_offset = last if self.last_offset is None else max(last, self.last_offset)
 
 
+def gap_text(first: int, last: int) -> str:
+    """What to say about offsets that are missing before a segment."""
+    missing = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
+    return f"{missing} missing before this segment, and the topic is not compacted: a file may have been lost"
+
+
 class FilePosition(NamedTuple):
     """A position in a log file."""
 

@@ -145,10 +145,12 @@ def _summary(done: Sequence[tuple[CopyTask, Copied]], failed: Sequence[TopicPart
     parts = [(task.topic_partition, part) for task, copied in done for part in copied.lost]
     parts += [(task.topic_partition, copied.after_end) for task, copied in done if copied.after_end.size]
     lost = [f"{name} {lost_text(part)}" for name, part in parts]
+    gaps = [f"{task.topic_partition} {lost_text(part)}" for task, copied in done for part in copied.gaps]
     is_damaged = any(copied.damage_count for _, copied in done)
     named = first_of(lost) or ("unknown offsets, see the notes" if is_damaged else "nothing")
     incomplete = f"; failed: {first_of([*map(str, sorted(failed))])}" if failed else ""
-    return f"{batches}, {size} of {where} {'would be ' if dry_run else ''}copied; lost: {named}{incomplete}"
+    absent = f"; missing in SRC: {first_of(gaps)}" if gaps else ""
+    return f"{batches}, {size} of {where} {'would be ' if dry_run else ''}copied; lost: {named}{absent}{incomplete}"
 
 
 def _lost_offsets(copied: Copied) -> list[list[int]]:

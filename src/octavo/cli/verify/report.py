@@ -34,6 +34,7 @@ _NOTES = {
         "logs that start before their first leader epoch",
     ),
     FindingKind.TOPIC_ID: ("topic id of a deleted topic", "topic ids of deleted topics"),
+    FindingKind.MISSING_OFFSETS: ("gap between segments", "gaps between segments"),
     FindingKind.ON_ITS_WAY_OUT: ("file or folder to be deleted", "files and folders to be deleted"),
 }
 

@@ -51,6 +51,7 @@ class FindingKind(StrEnum):
     DIRECTORY_ID = "directory-id"
     NAME = "name"
     ON_ITS_WAY_OUT = "on-its-way-out"
+    MISSING_OFFSETS = "missing-offsets"
     MORE = "more"
 
 
@@ -80,6 +81,7 @@ MEANINGS: dict[FindingKind, str] = {
     ),
     FindingKind.NAME: "A file or folder with a name that Kafka does not accept.",
     FindingKind.ON_ITS_WAY_OUT: "A file or folder that is about to be deleted, or no longer belongs to a partition.",
+    FindingKind.MISSING_OFFSETS: "Offsets between two segments that no file holds, in a topic that is not compacted.",
     FindingKind.MORE: "Further findings in the same file, which are only counted.",
 }
 

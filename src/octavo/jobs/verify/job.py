@@ -9,6 +9,7 @@ from octavo.errors import ScanError
 from octavo.jobs.verify.disks import Disks
 from octavo.jobs.verify.finding import Finding, FindingCollector, FindingKind, Severity
 from octavo.jobs.verify.folder import FolderResult
+from octavo.jobs.verify.gaps import CleanupPolicies, check_gaps
 from octavo.jobs.verify.partition import CheckpointCache, check_ends, check_epochs
 from octavo.jobs.verify.plan import DirectoryPlan, PartitionPlan, VerifyTask
 from octavo.jobs.verify.root import RootResult
@@ -49,6 +50,7 @@ class Verification:
     def __init__(self, plans: list[DirectoryPlan], runner: Runner, progress: Progress | None = None) -> None:
         self.summary = VerifySummary()
         self._plans = plans
+        self._policies = CleanupPolicies(part.files.root.location for plan in plans for part in plan.partitions)
         tasks = [task for plan in plans for task in plan.tasks()]
         self._outcomes = runner.run(run, tasks, progress)
 
@@ -92,6 +94,7 @@ class Verification:
         ends = FindingCollector()
         check_ends(plan, folder, segments, checkpoints, ends)
         check_epochs(plan, segments, checkpoints, ends)
+        check_gaps(plan, segments, checkpoints, self._policies, ends)
         return folder, list(dict.fromkeys(found + ends.all()))  # what several segments show is reported once
 
     def _count(self, result: SegmentResult) -> None:

@@ -41,7 +41,7 @@ _CLUSTER_DEFAULT = ""  # the resource name of the defaults for all brokers
 class MetadataConfigs(NamedTuple):
     """What was set while the cluster ran: configs of topics, of this broker and of groups, and what concerns users."""
 
-    topics: dict[str, dict[str, str]]
+    topics: dict[str, dict[str, str]]  # all topics, also those without configs
     broker: dict[str, str]  # of this node; only those that this version knows
     cluster: dict[str, str]  # of all nodes; only those that this version knows
     groups: dict[str, dict[str, str]]
@@ -60,6 +60,7 @@ def read_metadata_configs(filesystem: FilesToRead, root: Path) -> MetadataConfig
         data = record.data
         if record.type.id == _TOPIC_RECORD:
             names[data["topicId"]] = data["name"]
+            topics.setdefault(data["name"], {})
         elif record.type.id == _REMOVE_TOPIC_RECORD:
             topics.pop(names.pop(data["topicId"], ""), None)
         elif record.type.id == _CONFIG_RECORD and data["resourceType"] in of_kind:

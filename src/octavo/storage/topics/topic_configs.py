@@ -126,6 +126,11 @@ class TopicConfigs:
             config = self._known[topic] = LogConfig.of(own, self.broker) if own else self.defaults
         return config
 
+    def keep_all_offsets(self, topic: str) -> bool:
+        """Whether the files know the topic, and it is not compacted: then only its first offsets are ever removed."""
+        is_known = topic in self.stored or topic in self._metadata
+        return is_known and "compact" not in self.of(topic).cleanup_policy
+
     def store(self, topic: str, stored: StoredTopic) -> None:
         """Set what Octavo's own file should hold for a topic."""
         self.stored[topic] = stored
