@@ -327,3 +327,15 @@ def test_an_unbuffered_stdout_gets_all_of_it(tmp_path: Path) -> None:
     command = [sys.executable, "-u", "-m", "octavo", "cat", str(tmp_path), "--format", "raw"]
     done = subprocess.run(command, capture_output=True, check=True)
     assert len(done.stdout) == 9 * 90_001
+
+
+def test_what_was_flushed_and_is_gone_is_noted_and_the_exit_code_is_1(tmp_path: Path) -> None:
+    root = shutil.copytree(archives.unpack("v431-clean"), tmp_path / "root")
+    with (root / "codec.zstd-0" / f"{354:020}.log").open("r+b") as log:
+        log.truncate(8274)
+    missing = "ends at offset 535, but was flushed up to 620: offsets 535 to 619 are missing"
+    for more in ((), ("--format", "parquet", "--output", str(tmp_path / "out.parquet"))):
+        run = octavo("cat", str(root), "--topic", "codec.zstd", "--partition", "0", *more)
+        assert run.exit == 1
+        assert f"octavo: {root / 'codec.zstd-0'}: {missing}\n" in run.stderr
+    assert octavo("cat", str(root), "--topic", "codec.zstd", "--partition", "0", "--max-messages", "1").exit == 1

@@ -342,6 +342,25 @@ def test_a_lost_segment_of_a_topic_without_compaction_is_named(tmp_path: Path) -
     assert done.stdout.endswith("; lost: nothing; missing in SRC: codec.none-0 offsets 230–464\n")
 
 
+@pytest.mark.parametrize("tail", [0, 4])
+def test_what_was_flushed_and_is_gone_is_lost(tail: int, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(unpack("v431-clean"), source)
+    with (source / "codec.zstd-0" / f"{354:020}.log").open("r+b") as log:
+        log.truncate(8274)
+        log.truncate(8274 + tail)
+    line = ("copy", str(source), str(tmp_path / "target"), "--topic", "codec.zstd")
+    planned, done = octavo(*line, "--dry-run"), octavo(*line)
+    missing = "ends at offset 535, but was flushed up to 620: offsets 535 to 619 are missing"
+    zeros = ", codec.zstd-0 4 zeros" if tail else ""
+    for run in (planned, done):
+        assert run.exit == 1
+        assert run.stderr.endswith(f"octavo: {source / 'codec.zstd-0'}: {missing}\n")
+        assert run.stdout.endswith(f"; lost: codec.zstd-0 offsets 535–619{zeros}\n")
+    shutil.rmtree(tmp_path / "target")
+    assert json.loads(octavo(*line, "--json").stdout.splitlines()[0])["lostOffsets"] == [[535, 619]]
+
+
 def test_losses_are_counted_across_files_and_from_where_a_copy_continues(tmp_path: Path) -> None:
     source, line = tmp_path / "source", ("copy", str(tmp_path / "source"), str(tmp_path / "target"))
     write_segment(source / "t-0", 0, batch(0), batch(1))

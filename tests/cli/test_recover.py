@@ -147,6 +147,7 @@ def test_a_row_has_every_field(torn: Path) -> None:
         "bytesCut": 0,
         "cuts": [],
         "droppedSegments": [],
+        "missingOffsets": None,
     }
     lost = {"firstOffset": 266, "lastOffset": 270, "records": 5, "soundRecords": 0, "zeros": 0}
     cut = {"segment": 213, "position": 3851, "bytes": 80, **lost, "problem": "an incomplete batch"}
@@ -219,6 +220,22 @@ def test_after_a_clean_stop_all_is_checked_on_request(tmp_path: Path) -> None:
         line.replace("would be ", "") for line in (*cuts, summary)
     ]
     assert octavo("verify", str(root)).exit == 0
+
+
+@pytest.mark.parametrize("flags", [(), ("--all",)])
+@pytest.mark.parametrize("tail", [0, 4])
+def test_what_was_flushed_and_is_gone_is_named(flags: tuple[str, ...], tail: int, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(unpack("v431-clean"), root)
+    with (root / "codec.zstd-0" / f"{354:020}.log").open("r+b") as log:
+        log.truncate(8274)
+        log.truncate(8274 + tail)
+    line = "codec.zstd-0: ends at offset 535, but was flushed up to 620: offsets 535 to 619 are missing"
+    planned = octavo("recover", *flags, "--dry-run", str(root))
+    assert planned.stdout.splitlines()[-2 if flags else -3] == line
+    found = list(map(json.loads, octavo("recover", *flags, "--json", str(root)).stdout.splitlines()))
+    assert [row["missingOffsets"] for row in found if row["missingOffsets"]] == [[535, 619]]
+    assert line not in octavo("recover", *flags, str(root)).stdout  # the checkpoint is new
 
 
 def test_a_partition_that_cannot_be_loaded_does_not_stop_the_others(torn: Path) -> None:

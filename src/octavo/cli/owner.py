@@ -16,6 +16,7 @@ from octavo.jobs.directories import bytes_to_recover
 from octavo.jobs.losses import Losses, LostPart
 from octavo.jobs.owner import Ownership as Ownership
 from octavo.jobs.owner import Store
+from octavo.scanner.partition.flushed import MissingEnd
 from octavo.storage.directory.log_root import OFFLINE_LOG
 from octavo.storage.log_manager import RECOVERY_LOG, LogManager
 from octavo.storage.partition_log import PartitionLog
@@ -102,7 +103,7 @@ def _say(sentence: str) -> None:
 
 
 def cuts(partition: TopicPartition | str, log: PartitionLog, losses: Losses, *, dry_run: bool) -> list[str]:
-    """What was cut off a log when it was opened, and why: one sentence each."""
+    """What was cut off a log when it was opened, and why, and what was already gone: one sentence each."""
     lines, would_be = [], "would be " if dry_run else ""
     for segment in log.recovered:
         if segment.bytes_cut:
@@ -112,7 +113,16 @@ def cuts(partition: TopicPartition | str, log: PartitionLog, losses: Losses, *, 
     for dropped in log.dropped:
         lost = lost_text(loss_of(log, dropped.base_offset, losses))
         lines.append(f"{partition}: segment {dropped.base_offset}: {would_be}dropped, {lost}: {dropped.reason}")
+    if (missing := missing_from(log, losses)) is not None:
+        lines.append(f"{partition}: {missing}")
     return lines
+
+
+def missing_from(log: PartitionLog, losses: Losses) -> MissingEnd | None:
+    """What was flushed to a log and was gone before it was opened: neither in the log nor in what was cut off it."""
+    lost = [loss for path, loss in losses.by_path.items() if path.parent == log.folder]
+    cut = max((loss.last_offset for loss in lost if loss.last_offset is not None), default=-1)
+    return MissingEnd.of(max(log.log_end_offset, cut + 1), log.flushed_up_to)
 
 
 def loss_of(log: PartitionLog, base_offset: int, losses: Losses) -> LostPart:

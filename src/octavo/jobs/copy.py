@@ -23,6 +23,7 @@ from octavo.jobs.losses import FilePosition, LostPart, after_log_end, between, g
 from octavo.kernels.layout import CONTROL, TRANSACTIONAL
 from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.lookup.bounds import OffsetRange
+from octavo.scanner.partition.flushed import MissingEnd, missing_end, missing_end_note
 from octavo.scanner.partition.snapshot import PartitionSnapshot, take_snapshot
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.reading.plan import plan_partition
@@ -46,6 +47,7 @@ class CopyTask:
     topic_id: bytes | None
     is_compacted: bool  # False if the source's configs are unknown
     keeps_all: bool = False  # known not to be compacted
+    missing: MissingEnd | None = None  # what was flushed at its end, and is gone
     notes: tuple[Note, ...] = ()
 
     @property
@@ -66,7 +68,7 @@ class Copied:
     batches: int = 0
     size: int = 0
     damage_count: int = 0
-    lost: list[LostPart] = field(default_factory=list)  # with the offsets that only damaged bytes can have held
+    lost: list[LostPart] = field(default_factory=list)  # what damaged bytes must have held, or was flushed and is gone
     gaps: list[LostPart] = field(default_factory=list)  # offsets missing between segments, though nothing was compacted
     after_end: LostPart = field(default_factory=LostPart)  # what follows the source's last sound batch
     notes: list[Note] = field(default_factory=list)
@@ -84,7 +86,7 @@ def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = No
             notes.append(Note(error.path or "", f"not read: {error.problem}; the topic id is not copied from here"))
         is_compacted = configs is not None and "compact" in configs.of(topic).cleanup_policy
         keeps_all = configs is not None and configs.keep_all_offsets(topic)
-        tasks.append(CopyTask(snapshot, topic_id, is_compacted, keeps_all, tuple(notes)))
+        tasks.append(CopyTask(snapshot, topic_id, is_compacted, keeps_all, missing_end(snapshot), tuple(notes)))
     return tasks
 
 
@@ -129,7 +131,9 @@ def run(
     parts = plan_partition(source, OffsetRange(start, source.log_end_offset))
     first = parts[0].ranges[0] if parts else None
     place = FilePosition(str(source.files.location.child(first.name)), first.start) if first else FilePosition("", 0)
-    copying = _Copying(source, log, findings, copied, dry_run, findings.damage_count, place, task.keeps_all)
+    copying = _Copying(
+        source, log, findings, copied, dry_run, findings.damage_count, place, task.keeps_all, task.missing
+    )
     for part in parts:
         for chunk in Source(part, findings):
             if is_ending():
@@ -156,6 +160,7 @@ class _Copying:
     known_damages: int  # how many were found up to the last batch
     place: FilePosition  # after the last sound batch
     keeps_all: bool
+    missing: MissingEnd | None
     is_after_damage: bool = False
 
     def take(self, chunk: Chunk, end: int) -> None:
@@ -207,7 +212,13 @@ class _Copying:
         """Note what is missing at the source's end, and what lies after it."""
         self._notice_damage()
         self._note_loss_up_to(self.source.log_end_offset, None)
-        self.copied.after_end = after_log_end(self.source)
+        after_end = self.copied.after_end = after_log_end(self.source)
+        if self.missing is None:
+            return
+        known = self.missing.end_offset if after_end.last_offset is None else after_end.last_offset + 1
+        if gone := MissingEnd.of(max(known, self.missing.end_offset), self.missing.recovery_point):
+            self.copied.lost.append(LostPart(first_offset=gone.end_offset, last_offset=gone.last_offset))
+            self.findings.count([missing_end_note(self.source, self.missing)])
 
     def _notice_damage(self) -> None:
         """Notice what the source reported between two chunks."""

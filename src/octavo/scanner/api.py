@@ -16,6 +16,7 @@ from octavo.format.names import TopicPartition
 from octavo.scanner.findings import Note, OnDamage, ScanFindings
 from octavo.scanner.log_dirs import Place, open_log_dirs
 from octavo.scanner.lookup.bounds import Bounds, Offsets, Timestamp, check_keys, resolve, to_milliseconds
+from octavo.scanner.partition.flushed import missing_end, missing_end_note
 from octavo.scanner.partition.snapshot import look_at, relisted, retrying, until_settled
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.location import Location
@@ -54,6 +55,7 @@ class _Planned(NamedTuple):
     notes: list[Note]
     failure: OSError | None = None
     is_beyond: bool = False  # the requested start is beyond its end
+    missing: Note | None = None  # about what was flushed at its end, and is gone
 
 
 def scan(
@@ -223,6 +225,7 @@ class Scan:
         planned = until_settled(plan_all)
         for one in planned:
             self._findings.take(one.notes)
+            self._findings.count([one.missing] if one.missing is not None else [])
             if one.failure is not None:
                 self._findings.unreadable("", one.failure)
         self._is_beyond_end = bool(planned) and all(one.is_beyond for one in planned)
@@ -238,8 +241,13 @@ class Scan:
         offsets = resolve(request.bounds, snapshot)
         tasks = plan_partition(snapshot, offsets, *request.limits)
         notes = [*snapshot.notes_up_to(offsets.end), *offsets.notes]
-        failure = snapshot.failure if offsets.end >= snapshot.log_end_offset else None
-        return _Planned(tasks, notes, failure, offsets.is_beyond)
+        if offsets.end < snapshot.log_end_offset:
+            return _Planned(tasks, notes, None, offsets.is_beyond)
+        missing = None
+        if snapshot.tail is None or not snapshot.tail.damaged_batches:  # these may hold what is missing
+            missing = missing_end(snapshot)
+        gone = None if missing is None else missing_end_note(snapshot, missing)
+        return _Planned(tasks, notes, snapshot.failure, offsets.is_beyond, gone)
 
     def to_reader(self) -> pyarrow.RecordBatchReader:
         """Arrow record batches, read on demand, so memory use stays flat. The caller may keep them."""

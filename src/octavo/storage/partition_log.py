@@ -64,6 +64,7 @@ class PartitionLog(Log):
             on_failure=on_failure,
         )
         self.recovered, self.dropped, self.deleted_files = loaded.recovered, loaded.dropped, loaded.deleted_files
+        self.flushed_up_to = request.flushed_up_to  # before it was opened, as its checkpoint said
         self._request = request
         self._filesystem = request.environment.filesystem
         self._topic_id_file = TopicIdFile(self._filesystem, self.folder)

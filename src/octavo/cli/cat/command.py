@@ -51,10 +51,10 @@ def command(**options: Any) -> int:
             limit, text = request.max_messages, request.text
             damage_count = export_records(records, output, cast("ExportForm", form), limit, runner, text=text)
     else:
+        damage_count = 0  # all of it is the scan's
         _write(records, request, tasks)
-        damage_count = records.damage_count
     _say_notes(records, said)
-    return 1 if damage_count or records.is_beyond_end else 0
+    return 1 if damage_count or records.damage_count or records.is_beyond_end else 0
 
 
 def _write(records: Scan, request: CatRequest, tasks: Sequence[ReadTask]) -> None:

@@ -53,8 +53,8 @@ def command(
     are appended one by one: segments, indexes and producer state are built again, under the configs that the topic has
     in DST. A new topic gets the id and the configs of the one in SRC; --config changes them, and those of an existing
     topic. If a partition exists in DST, the copy continues at its end, unless its topic id or its last batch differs
-    from SRC's. SRC may be in use or damaged: a damaged batch is skipped and reported on stderr; the exit code is then
-    1.
+    from SRC's. SRC may be in use or damaged: a damaged batch is skipped and reported on stderr, and so are flushed
+    offsets that are missing at a log's end; the exit code is then 1.
 
     A DST that something other than octavo wrote, such as a broker, is refused: SRC and DST may have been swapped.
     """

@@ -10,7 +10,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import echo, json_option, logdirs_argument, many, print_json
-from octavo.cli.owner import Ownership, cuts, loss_of, owned
+from octavo.cli.owner import Ownership, cuts, loss_of, missing_from, owned
 from octavo.errors import LogDirError
 from octavo.format.names import FolderState, PartitionFolder, Transient
 from octavo.jobs.losses import Losses, LostPart
@@ -37,9 +37,9 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
 
     Unfinished file operations are completed or undone, and files that are marked .deleted are removed. Segments after
     the recovery point are checked, and a log is cut at its first damaged batch: one line per cut says what is lost and
-    why. Then the checkpoints and .kafka_cleanshutdown are written. After a clean stop only the last segment's end is
-    checked, since brokers trust that file; --all checks everything. Files that a dead writer staged at least a day ago
-    are removed.
+    why. If a log ends below its recovery point, a line says which flushed offsets are missing. Then the checkpoints and
+    .kafka_cleanshutdown are written. After a clean stop only the last segment's end is checked, since brokers trust
+    that file; --all checks everything. Files that a dead writer staged at least a day ago are removed.
 
     Recovery keeps nothing that follows a damaged batch, but `octavo copy LOGDIR NEW` does: run --dry-run first.
 
@@ -106,7 +106,7 @@ def _say_what_copy_keeps(roots: Sequence[Path], losses: Losses) -> None:
 
 
 def _fields(log: PartitionLog, losses: Losses) -> dict[str, object]:
-    folder = PartitionFolder.parse(log.folder.name)
+    folder, missing = PartitionFolder.parse(log.folder.name), missing_from(log, losses)
     return {
         "topic": folder.topic,
         "partition": folder.partition,
@@ -135,6 +135,7 @@ def _fields(log: PartitionLog, losses: Losses) -> dict[str, object]:
             }
             for gone in log.dropped
         ],
+        "missingOffsets": None if missing is None else [missing.end_offset, missing.last_offset],
         "deletedFiles": sorted(log.deleted_files),
     }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from octavo.errors import ScanError
 from octavo.format.names import (
     CLEANER_OFFSET_CHECKPOINT,
     LEADER_EPOCH_CHECKPOINT,
@@ -21,7 +20,7 @@ from octavo.jobs.verify.finding import FindingCollector, FindingKind
 from octavo.jobs.verify.folder import FolderResult
 from octavo.jobs.verify.plan import PartitionPlan
 from octavo.jobs.verify.segment import SegmentResult
-from octavo.scanner.partition.snapshot import relisted, take_snapshot
+from octavo.scanner.partition.flushed import stays_below
 from octavo.scanner.places.files import snapshot_path
 from octavo.scanner.places.location import Entry, Location
 from octavo.scanner.places.root import Root
@@ -130,12 +129,15 @@ def _claims(plan: PartitionPlan, folder: FolderResult, checkpoints: CheckpointCa
 
 def _holds_by_now(plan: PartitionPlan, claim: _EndClaim, checkpoints: CheckpointCache) -> bool:
     """Whether the log has reached the offset in the meantime, or the partition or the claim is gone."""
-    name = claim.path.name
-    if name in _CHECKPOINTS and checkpoints.offsets_now(name).get(plan.files.topic_partition) != claim.offset:
-        return True  # replaced since it was read, so it describes a later state of the log
-    try:
-        claim.path.entry()
-        tail = take_snapshot(relisted(plan.files)).tail
-        return tail is not None and tail.next_offset >= claim.offset
-    except (ScanError, FileNotFoundError):
-        return True
+
+    def claimed_now() -> int | None:
+        name = claim.path.name
+        if name in _CHECKPOINTS and checkpoints.offsets_now(name).get(plan.files.topic_partition) != claim.offset:
+            return None
+        try:
+            claim.path.entry()
+        except FileNotFoundError:
+            return None
+        return claim.offset
+
+    return not stays_below(plan.files, claim.offset, claimed_now)

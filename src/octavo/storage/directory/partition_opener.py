@@ -139,13 +139,16 @@ class PartitionOpener:
     ) -> PartitionLog:
         """The log in a folder, which is created if missing."""
         topic_partition, progress, checks_all = folder.topic_partition, self._options.progress, self._options.check_all
+        is_current = folder.state is FolderState.CURRENT  # the checkpoint is not about a -future log
+        recovery_point = root.checkpoints.recovery_points.get(topic_partition, 0)
         request = LoadRequest(
             folder=root.path / folder.name,
             config=self._configs.of(folder.topic),
             environment=self._environment,
             clean=root.clean and not checks_all if clean is None else clean,
             log_start_offset=root.checkpoints.log_start_offsets.get(topic_partition, 0),
-            recovery_point=0 if checks_all else root.checkpoints.recovery_points.get(topic_partition, 0),
+            recovery_point=0 if checks_all else recovery_point,
+            flushed_up_to=recovery_point if is_current else 0,
             producer_expiration_ms=self._broker_config.producer_id_expiration_ms,
             progress=no_progress if progress is None else partial(progress, topic_partition),
             on_loss=self._options.on_loss,

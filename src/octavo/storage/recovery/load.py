@@ -61,6 +61,7 @@ class LoadRequest:
     clean: bool  # the directory was closed cleanly: no batch needs to be checked
     log_start_offset: int = 0
     recovery_point: int = 0
+    flushed_up_to: int = 0  # the recovery point in the checkpoint, even if everything is to be checked
     producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
     progress: Progress = no_progress  # called with the number of bytes that recovery has read
     on_loss: OnLoss = no_loss  # may look at what recovery is about to cut
