@@ -12,6 +12,7 @@ from octavo.errors import (
     InvalidBatchError,
     InvalidPartitionsError,
     InvalidTimestampError,
+    LogDirError,
     LogDirLockedError,
     StagedFileLostError,
 )
@@ -27,7 +28,7 @@ from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS, SWEEP_INTERVAL_
 from octavo.system.filesystem import LocalFileSystem
 from octavo.testing.slate import UnsyncedFileSystem
 from tests.storage.batches import batch
-from tests.storage.staging.scene import Scene, StopAt, batch_values
+from tests.storage.staging.scene import Scene, StopAt, batch_values, read_values
 from tests.storage.worlds import NOW_MS, ManualScheduler, Stopped
 
 DAY_MS = 24 * 60 * 60 * 1000
@@ -187,6 +188,29 @@ def test_a_commit_whose_files_are_lost_is_undone(scene: Scene) -> None:
     assert scene.values() == batch_values(0)
     assert scene.publish(1, scene.stage(batch_values(1)))
     assert scene.values() == joined(batch_values(0), batch_values(1))
+
+
+@pytest.mark.parametrize("committed_before", [True, False])
+def test_a_commit_whose_files_are_lost_is_not_undone_if_a_broker_has_appended(
+    scene: Scene, committed_before: bool
+) -> None:
+    if committed_before:
+        scene.publish(0, scene.stage(batch_values(0)))
+    staged = scene.stage(batch_values(1, 12))
+    with pytest.raises(Stopped):
+        scene.publish(1, staged, StopAt(CommitStep.DECIDED))
+    store = scene.root / COMMIT_STORE
+    pending = store.read_bytes()
+    store.unlink()  # a broker ignores it
+    with LogManager(scene.root, environment=scene.environment()) as log_dir:
+        log_dir.log("t", 1).append_as_leader(batch(0, 3, value_bytes=600), leader_epoch=0)
+        expected = read_values(log_dir.log("t", 1))
+    store.write_bytes(pending)
+    (scene.root / "t-1" / staged[1].name).unlink()
+    with pytest.raises(LogDirError, match=r"t-1 has records from offset \d+ on that may not be its own"):
+        scene.values()
+    store.unlink()
+    assert scene.values()[1] == expected
 
 
 @pytest.mark.parametrize("records", [3, 12])  # to be appended, and to be adopted as a segment

@@ -39,6 +39,24 @@ def bring_in(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> Non
         offset += file.records
 
 
+def own_end(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> int:
+    """The offset up to which what the log has from the part's start offset on is known to be the part's own."""
+    offset = part.start_offset
+    for file in part.files:
+        path = find(log.environment.filesystem, file.name, [log.folder, *roots])
+        if path is None:
+            if not _is_adopted(log, file, offset):
+                return offset
+            offset += file.records
+            continue
+        for chunk in LogFile(log.environment.filesystem, path).chunks(check_crc=False):
+            there = _count_there(log, chunk, offset)
+            offset += int(chunk.table["count"][:there].sum(dtype=np.int64))
+            if there < len(chunk.table):
+                return offset
+    return offset
+
+
 def find(filesystem: FileSystem, name: str, folders: Sequence[Path]) -> Path | None:
     """Where a staged file is: in its partition's folder, or in the root if the topic was made later."""
     places = (folder / name for folder in folders)
@@ -110,5 +128,9 @@ def _begins_at(table: NDArray[np.void], offset: int, count: int) -> bool:
 
 
 def _is_adopted(log: PartitionLog, file: PendingFile, offset: int) -> bool:
+    """Whether the segment at the offset begins with as many bytes and records as the file had."""
     segment = log.segments.floor(offset)
-    return segment is not None and segment.base_offset == offset and segment.size >= file.size
+    if segment is None or segment.base_offset != offset or segment.size < file.size:
+        return False
+    following = segment.find_batch(offset + file.records)
+    return (segment.size if following is None else following.position) == file.size

@@ -17,7 +17,7 @@ from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.directory.topic_admin import TopicAdmin
 from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
-from octavo.storage.staging.bring_in import bring_in, find
+from octavo.storage.staging.bring_in import bring_in, find, own_end
 from octavo.storage.staging.check import check_batches, check_presence
 from octavo.storage.staging.ledger import CommitLedger
 from octavo.storage.staging.stage import StagedPart
@@ -104,8 +104,8 @@ def commit(commits: Commits, request: CommitRequest, on_step: OnStep = no_step) 
 def finish(commits: Commits) -> bool:
     """Complete a commit that a crash interrupted; returns whether there was one.
 
-    If staged files are lost or an append is refused, the commit is undone instead, unless someone has appended after
-    it: then the error is raised.
+    If staged files are lost or an append is refused, the commit is undone instead, unless a log has records that are
+    not known to be the commit's, such as those that a broker has appended since: then the error is raised.
     """
     ledger = commits.ledger
     if ledger.pending is None:
@@ -113,8 +113,12 @@ def finish(commits: Commits) -> bool:
     try:
         _complete(commits, no_step)
     except (AppendRejected, StagedFileLostError) as error:
-        if any(commits.logs[part.topic_partition].log_end_offset > part.end_offset for part in _parts(commits)):
-            raise
+        for part in _parts(commits):
+            log = commits.logs[part.topic_partition]
+            own = own_end(log, part, ledger.roots)
+            if log.log_end_offset > own:
+                kept = f"{log.folder} has records from offset {own} on that may not be its own"
+                raise LogDirError(f"{error}; the commit of {ledger.pending.writer} is not undone: {kept}") from error
         _log.warning("a commit of %s is undone: %s", ledger.pending.writer, error)
         undo(commits)
     return True
