@@ -43,6 +43,7 @@ def test_produce_to_a_topic_that_needs_more_replicas_than_there_are(twin: Twin) 
     wanted = {"name": "strict", "numPartitions": 1, "replicationFactor": 1, "configs": configs}
     twin.ask(apis.CREATE_TOPICS, 4, {"topics": [wanted], "timeoutMs": 10_000})
     twin.learn_ids(["strict"])
+    twin.eventually(apis.FETCH, 12, fetched("strict", 12, {}))  # the real broker leads a new partition a moment later
     twin.ask(apis.PRODUCE, 9, produced("strict", 0, batch("fine")))
 
 
