@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, or nothing if none is near."""
-    return suggestion(_nearest(name, known)[:1])
+    return suggestion(nearest(name, known)[:1])
 
 
 def suggestion(names: Sequence[str]) -> str:
@@ -24,7 +24,7 @@ def no_such_topic(topic: str, known: Iterable[str]) -> str:
         matched = _matching(topic, there)
         would = f"; it would match {first_of(matched)}" if matched else ""
         return f"{sentence}: a name is expected here, not a pattern{would}"
-    near = _nearest(topic, there)
+    near = nearest(topic, there)
     if near:
         several = [name for name in there if name.startswith(topic)] if near[0].startswith(topic) else near[:1]
         return f"{sentence}{suggestion(several)}"
@@ -45,7 +45,8 @@ def no_such_partition(topic: str, partition: int, there: Iterable[int]) -> str:
     return f"there is no partition {partition} of topic {topic!r}; it has {known}"
 
 
-def _nearest(name: str, known: Iterable[str]) -> list[str]:
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """The names that are spelled like this one, the most similar first; upper and lower case count as the same."""
     from difflib import get_close_matches  # takes some ms to load
 
     spellings = {other.lower(): other for other in known}

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from numbers import Integral
 from typing import Literal, NamedTuple
 
-from octavo.errors import ScanError, no_such_partition, no_such_topic
+from octavo.errors import ScanError, nearest, no_such_partition, no_such_topic
 from octavo.format.names import TopicPartition
 from octavo.scanner.findings import Note
 from octavo.scanner.lookup.times import first_offset_from
@@ -101,12 +101,10 @@ def _is_pair(key: object) -> bool:
 
 def _meant(key: object, there: Collection[TopicPartition]) -> TopicPartition:
     """The partition that a wrong key may stand for, as an example of a right one: `orders-0`, `orders`, or else any."""
-    from difflib import get_close_matches  # takes some ms to load
-
     text = str(key[0] if isinstance(key, tuple) and key else key)
     ordered = sorted(there, key=lambda partition: (partition.topic.startswith("__"), partition), reverse=True)
     spellings = {name: partition for partition in ordered for name in (str(partition), partition.topic)}
-    near = get_close_matches(text, spellings, 1)
+    near = nearest(text, spellings)
     return spellings[near[0]] if near else next(reversed(ordered), TopicPartition("orders", 0))
 
 
