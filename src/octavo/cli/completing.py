@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from importlib import import_module
 
 import click
 
@@ -35,56 +36,29 @@ def _topics_in(place: str) -> Iterator[str]:
             yield topic
 
 
-def _configs(names: Callable[[], Iterable[str]], end: str = "=") -> Complete:
+def _configs(module: str, *tables: str, end: str = "=") -> Complete:
+    """A completion of the names in these tables; the module is imported only when it is used."""
+
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-        return [f"{name}{end}" for name in sorted(names()) if name.startswith(incomplete)]
+        names = {name for table in tables for name in getattr(import_module(module), table)}
+        return [f"{name}{end}" for name in sorted(names) if name.startswith(incomplete)]
 
     return complete
 
 
-def _topic_configs() -> Iterable[str]:
-    from octavo.config import TOPIC_CONFIGS
-
-    return TOPIC_CONFIGS
-
-
-def _producer_configs() -> Iterable[str]:
-    from octavo.client.producer.config import PRODUCER_CONFIGS
-
-    return PRODUCER_CONFIGS
-
-
-def _consumer_configs() -> Iterable[str]:
-    from octavo.client.consumer.config import CONSUMER_CONFIGS
-
-    return CONSUMER_CONFIGS
-
-
-def _all_configs() -> Iterable[str]:
-    from octavo.config import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS
-
-    return {*TOPIC_CONFIGS, *BROKER_CONFIGS, *SYNONYMS}
-
-
-def _broker_configs() -> Iterable[str]:
-    from octavo.config import BROKER_CONFIGS, SYNONYMS
-
-    return {*BROKER_CONFIGS, *SYNONYMS}
-
-
 _COMPLETIONS: dict[str, Complete] = {
     "--topic": _topics,
-    "--config": _configs(_topic_configs),
-    "--delete-config": _configs(_topic_configs, ""),
-    "--describe": _configs(_all_configs, ""),
-    "--producer-property": _configs(_producer_configs),
-    "--consumer-property": _configs(_consumer_configs),
+    "--config": _configs("octavo.config", "TOPIC_CONFIGS"),
+    "--delete-config": _configs("octavo.config", "TOPIC_CONFIGS", end=""),
+    "--describe": _configs("octavo.config", "TOPIC_CONFIGS", "BROKER_CONFIGS", "SYNONYMS", end=""),
+    "--producer-property": _configs("octavo.client.producer.config", "PRODUCER_CONFIGS"),
+    "--consumer-property": _configs("octavo.client.consumer.config", "CONSUMER_CONFIGS"),
 }
 
 
 def with_completions(command: click.Command) -> click.Command:
     """The command, with completions for the values of its options."""
-    own = {"--config": _configs(_broker_configs)} if command.name == "broker" else {}
+    own = {"--config": _configs("octavo.config", "BROKER_CONFIGS", "SYNONYMS")} if command.name == "broker" else {}
     for parameter in command.params:
         for name in parameter.opts:
             if complete := {**_COMPLETIONS, **own}.get(name):

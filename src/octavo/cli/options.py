@@ -50,9 +50,21 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 path_type = click.Path(readable=False)
 logdirs_argument = click.argument("logdirs", metavar="LOGDIR...", nargs=-1, required=True, type=path_type)
 topic_option = click.option("--topic", required=True, metavar="T", help="The topic.")
-topics_option = click.option(
-    "--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all."
-)
+
+
+def topics_option_of(default: str) -> Callable[[Function], Function]:
+    """The option `--topic`, which may be repeated; `default` says which topics are meant without it."""
+    return click.option(
+        "--topic", "topics", multiple=True, metavar="T", help=f"A topic; may be repeated. Default: {default}."
+    )
+
+
+topics_option = topics_option_of("all")
+user_topics_option = topics_option_of("all but Kafka's internal ones")
+partitions_option = click.option(
+    "--partition", "partitions", multiple=True, type=click.IntRange(min=0), metavar="P",
+    help="A partition; may be repeated. Default: all.",
+)  # fmt: skip
 
 
 def _pattern(_: click.Context, __: click.Parameter, given: str | None) -> re.Pattern[str] | None:

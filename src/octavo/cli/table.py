@@ -6,14 +6,17 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from octavo.cli.plain import plain
+from octavo.kernels.layout import NO_TIMESTAMP
 
 _GAP = "  "
 _NARROWEST = 12
 _LEAST_TEXT = 24
 _INDENT = 4
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class TableColumn(NamedTuple):
@@ -60,6 +63,17 @@ def cell_text(value: object) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(str, value)) or "-"
     return "-" if value is None else str(value)
+
+
+def iso_time(timestamp: int) -> str | None:
+    """Milliseconds since 1970 as ISO 8601 in UTC, or the number if no date is that early or late; None for no time."""
+    if timestamp == NO_TIMESTAMP:
+        return None
+    try:
+        moment = _EPOCH + timedelta(milliseconds=timestamp)
+    except OverflowError:
+        return str(timestamp)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{timestamp % 1000:03}Z"
 
 
 def fitted(start: str, *texts: str, style: Callable[[str], str] = str) -> Iterator[str]:

@@ -12,9 +12,11 @@ from octavo.cli.options import (
     include_option,
     isolation_option,
     offset_or,
+    partitions_option,
     path_type,
     timestamp,
     unpacked_option,
+    user_topics_option,
 )
 from octavo.cli.runner import spark_option
 from octavo.scanner.lookup.bounds import FromEnd, Offset
@@ -28,16 +30,17 @@ def _start(context: click.Context, option: click.Parameter, text: str | None) ->
     return cast("Offset | None", offset_or("earliest", "latest")(context, option, text))
 
 
+max_messages_option = click.option(
+    "--max-messages", type=click.IntRange(min=0), metavar="N", help="Stop after this many records."
+)
+shown_option = click.option(
+    "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
+    help='How json and csv show keys and values; text (default) shows bytes that are not UTF-8 as {"base64": …}.',
+)  # fmt: skip
 cat_options = in_order(
-    click.option(
-        "--topic", "topics", multiple=True, metavar="T",
-        help="A topic; may be repeated. Default: all but Kafka's internal ones.",
-    ),
+    user_topics_option,
     include_option,
-    click.option(
-        "--partition", "partitions", multiple=True, type=click.IntRange(min=0), metavar="P",
-        help="A partition; may be repeated. Default: all.",
-    ),
+    partitions_option,
     click.option(
         "--offset", metavar="N|earliest|latest", callback=_start,
         help="Begin with this offset; default: earliest. -N: N offsets before the end of each partition.",
@@ -63,7 +66,7 @@ cat_options = in_order(
     click.option(
         "--grep", metavar="PATTERN", help="Only records whose value matches this regular expression (RE2) somewhere."
     ),
-    click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="Stop after this many records."),
+    max_messages_option,
     click.option(
         "--follow", is_flag=True,
         help="Wait for more records at the end, as tail -f does; also on a running broker's disk.",
@@ -78,10 +81,7 @@ cat_options = in_order(
         "--output", "given_output", type=path_type, metavar="FILE|FOLDER/",
         help="Write to this file instead of stdout (-); arrow and parquet can also fill a folder, in parallel.",
     ),
-    click.option(
-        "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
-        help='How json and csv show keys and values; text (default) shows bytes that are not UTF-8 as {"base64": …}.',
-    ),
+    shown_option,
     click.option(
         "--text", is_flag=True,
         help="In arrow and parquet: keys, values and header values as strings; U+FFFD replaces what is not UTF-8.",

@@ -63,7 +63,9 @@ def command(
     with owned(logdirs, Ownership(only=[topic])) as logs:
         if partitions is not None:
             logs.check_complete(topic)
-            _check_total(partitions, topic, logs.topics[topic])
+            known = len(logs.topics[topic])
+            if partitions <= known:
+                raise InvalidPartitionsError(f"topic {topic}: the new total of partitions must be larger than {known}")
         before = _values(names, logs.config(topic))
         after = _values(names, logs.alter_configs(topic, {**configs, **dict.fromkeys(deleted)})) if names else {}
         if partitions is not None:
@@ -76,11 +78,6 @@ def command(
         echo(f"{topic}: {name}={value} (was {before[name]})")
     if partitions is not None:
         echo(f"{topic}: {many(count, 'partition')}")
-
-
-def _check_total(total: int, topic: str, known: list[int]) -> None:
-    if total <= len(known):
-        raise InvalidPartitionsError(f"topic {topic}: the new total of partitions must be larger than {len(known)}")
 
 
 def _values(names: Iterable[str], config: LogConfig) -> dict[str, str]:

@@ -104,7 +104,9 @@ def command(
     addresses = listen or (None if "listeners" in merged else _DEFAULT_ADDRESS)
     try:
         check_addresses(addresses, advertise or None, merged, allow_remote=insecure, metrics=metrics)
-        opening = _read_only(logdirs, merged) if read_only else _opened(logdirs, merged)
+        opening: AbstractContextManager[LogDir] = (
+            owned_as(LogDir, logdirs, Ownership.read_only(merged)) if read_only else _opened(logdirs, merged)
+        )
         with (
             warnings_on_stderr(),
             opening as logs,
@@ -139,10 +141,6 @@ def _settle_memory() -> None:
     looking for them took 3 % of the time."""
     gc.freeze()
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-
-
-def _read_only(logdirs: Sequence[str], configs: Mapping[str, str]) -> AbstractContextManager[LogDir]:
-    return owned_as(LogDir, logdirs, Ownership.read_only(configs))
 
 
 def _opened(logdirs: Sequence[str], configs: Mapping[str, str]) -> LogDir:

@@ -15,6 +15,7 @@ from octavo.cli.options import (
     now_option,
     print_json,
     topic_configs,
+    topics_option_of,
     unpacked_option,
 )
 from octavo.cli.owner import owned
@@ -42,9 +43,7 @@ def _configs(context: click.Context, option: click.Parameter, given: tuple[str, 
 
 @declare("compact", SparkCommand)
 @logdirs_argument
-@click.option(
-    "--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all compacted topics."
-)
+@topics_option_of("all compacted topics")
 @configs_option(_configs)
 @now_option
 @click.option("--force", is_flag=True, help="Clean regardless of the dirty ratio.")
@@ -112,14 +111,14 @@ def _print_row(row: CompactedPartition, *, as_json: bool, rolled: bool) -> None:
     if as_json:
         print_json(_fields(row))
         return
-    explanation, partition = row.explanation, row.topic_partition
+    explanation, topic_partition = row.explanation, row.topic_partition
     if row.error is not None:
-        echo(f"{partition}: not cleaned: {row.error}")
+        echo(f"{topic_partition}: not cleaned: {row.error}")
     elif row.cleaned is None:
-        echo(f"{partition}: not cleaned: {explanation.verdict}")
+        echo(f"{topic_partition}: not cleaned: {explanation.verdict}")
     else:
         why = explanation.verdict if explanation.is_eligible else "forced"
-        echo(f"{partition}: {_sentence(row.cleaned, row.dry_run)} ({why})")
+        echo(f"{topic_partition}: {_sentence(row.cleaned, row.dry_run)} ({why})")
     if explanation.is_compacted:
         is_held = row.cleaned is None and explanation.cleanable.hold is Hold.ACTIVE_SEGMENT and not rolled
         hint = "; --roll closes it first" if is_held else ""
@@ -143,8 +142,7 @@ def _fields(row: CompactedPartition) -> dict[str, object]:
     explanation, cleaned, transaction = row.explanation, row.cleaned, row.explanation.open_transaction
     cleanable = explanation.cleanable
     fields: dict[str, object] = {
-        "topic": row.topic_partition.topic,
-        "partition": row.topic_partition.partition,
+        **row.topic_partition._asdict(),
         "cleaned": cleaned is not None and not row.dry_run,
         "reason": str(row.error) if row.error is not None else explanation.verdict,
         "dirtyRatio": round(cleanable.ratio, 6),

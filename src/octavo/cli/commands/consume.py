@@ -8,7 +8,8 @@ from typing import BinaryIO, cast
 
 import click
 
-from octavo.cli.cat.text import SHOWN, write_text
+from octavo.cli.cat.options import max_messages_option, shown_option
+from octavo.cli.cat.text import write_text
 from octavo.cli.options import command as declare
 from octavo.cli.options import include_option, isolation_option, key_values, logdirs_argument, offset_or
 from octavo.cli.owner import Ownership, owned_as
@@ -16,9 +17,8 @@ from octavo.cli.settings import UsageError
 from octavo.client.consumer.consumer import Consumer
 from octavo.client.log_dir import LogDir
 from octavo.coordinator.internal_topics import CONSUMER_OFFSETS
-from octavo.errors import UnknownTopicOrPartitionError, no_such_topic
 from octavo.format.names import TopicPartition
-from octavo.jobs.directories import known_topics
+from octavo.jobs.directories import check_topics
 
 _RECORDS_AT_ONCE = 4096
 
@@ -36,7 +36,7 @@ _RECORDS_AT_ONCE = 4096
 @click.option(
     "--from-beginning", is_flag=True, help="Without committed offsets, begin with the earliest record (default)."
 )
-@click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="Stop after this many records.")
+@max_messages_option
 @click.option(
     "--timeout-ms", type=click.IntRange(min=0), default=0, metavar="MS",
     help="How long to wait for another record; default: 0, since nobody else can write to the directory.",
@@ -47,10 +47,7 @@ _RECORDS_AT_ONCE = 4096
     help="json: one object per line (default); raw: values, each with a line break; "
     "csv: a line with the columns' names, then one line per record.",
 )  # fmt: skip
-@click.option(
-    "--bytes", "shown", type=click.Choice(list(SHOWN)), default="text",
-    help='How json and csv show keys and values; text (default) shows bytes that are not UTF-8 as {"base64": …}.',
-)  # fmt: skip
+@shown_option
 @click.option(
     "--consumer-property", "properties", multiple=True, metavar="KEY=VALUE", callback=key_values,
     help="A consumer config, such as auto.offset.reset=latest; may be repeated.",
@@ -92,31 +89,28 @@ def command(
     # decides what a read_committed reader sees.
     whole = include is not None or configs["isolation.level"] == "read_committed"
     only = None if whole else [*topics, CONSUMER_OFFSETS]
+    check_topics(logdirs, topics)
     with owned_as(LogDir, logdirs, Ownership(only=only)) as logs:
-        for topic in topics:
-            if topic not in logs.topics:
-                raise UnknownTopicOrPartitionError(
-                    f"{', '.join(logdirs)}: {no_such_topic(topic, known_topics(logdirs))}"
-                )
         consumer = logs.consumer(group=group, configs={**configs, "enable.auto.commit": "false"})
         if partition is not None:
-            consumer.assign([(topics[0], partition)])
-            _seek(consumer, TopicPartition(topics[0], partition), offset)
+            topic_partition = TopicPartition(topics[0], partition)
+            consumer.assign([topic_partition])
+            _seek(consumer, topic_partition, offset)
         else:
             consumer.subscribe(topics, pattern=None if include is None else include.pattern)
         with cast("BinaryIO", open(sys.stdout.fileno(), "wb", closefd=False)) as sink:
             _write(consumer, sink, form, shown, max_messages, commits=commits and consumer.config.group_id is not None)
 
 
-def _seek(consumer: Consumer, partition: TopicPartition, offset: int | str | None) -> None:
+def _seek(consumer: Consumer, topic_partition: TopicPartition, offset: int | str | None) -> None:
     """Start at the offset, if one is given."""
     match offset:
         case "earliest":
-            consumer.seek_to_beginning(partition)
+            consumer.seek_to_beginning(topic_partition)
         case "latest":
-            consumer.seek_to_end(partition)
+            consumer.seek_to_end(topic_partition)
         case int():
-            consumer.seek(partition, offset)
+            consumer.seek(topic_partition, offset)
 
 
 def _write(consumer: Consumer, sink: BinaryIO, form: str, shown: str, limit: int | None, *, commits: bool) -> None:

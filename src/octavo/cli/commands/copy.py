@@ -9,7 +9,17 @@ from functools import partial
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, echo, include_option, json_option, many, path_type, print_json, say_notes
+from octavo.cli.options import (
+    config_option,
+    echo,
+    include_option,
+    json_option,
+    many,
+    path_type,
+    print_json,
+    say_notes,
+    topics_option,
+)
 from octavo.cli.owner import Ownership, lost_text, owned, warnings_on_stderr, without_reason
 from octavo.cli.progress import progress_bar
 from octavo.errors import OctavoError, ScanError, first_of
@@ -27,7 +37,7 @@ from octavo.system.runner import Progress, ThreadRunner
 @declare("copy")
 @click.argument("source", metavar="SRC", type=path_type)
 @click.argument("target", metavar="DST", type=path_type)
-@click.option("--topic", "topics", multiple=True, metavar="T", help="A topic; may be repeated. Default: all.")
+@topics_option
 @include_option
 @config_option
 @click.option(
@@ -117,8 +127,7 @@ def _print(task: CopyTask, copied: Copied, logs: LogManager, *, as_json: bool, d
     if as_json:
         print_json(
             {
-                "topic": topic_partition.topic,
-                "partition": topic_partition.partition,
+                **topic_partition._asdict(),
                 "startOffset": copied.start_offset,
                 "batches": copied.batches,
                 "bytes": copied.size,

@@ -48,21 +48,21 @@ def command(
         wanted = {TopicPartition(topic, partition): offset}
     else:
         raise click.UsageError("give --topic, --partition and --offset, or only --offset-json-file")
-    for name in wanted:
-        check_topics(logdirs, [name.topic], name.partition)
+    for topic_partition in wanted:
+        check_topics(logdirs, [topic_partition.topic], topic_partition.partition)
     failed = 0
     with owned(logdirs, Ownership(only=list(wanted))) as logs:
-        for name, first_kept in wanted.items():
+        for topic_partition, first_kept in wanted.items():
             try:
-                start = logs.log(*name).delete_records(first_kept)
+                start = logs.log(*topic_partition).delete_records(first_kept)
             except KafkaError as error:
                 failed += 1
-                echo(f"octavo: {name}: {error}", err=True)
+                echo(f"octavo: {topic_partition}: {error}", err=True)
                 continue
             if as_json:
-                print_json({"topic": name.topic, "partition": name.partition, "logStartOffset": start})
+                print_json({**topic_partition._asdict(), "logStartOffset": start})
             else:
-                echo(f"{name}: starts at offset {start}")
+                echo(f"{topic_partition}: starts at offset {start}")
     return 1 if failed else 0
 
 
@@ -79,14 +79,14 @@ def _read(path: Path) -> dict[TopicPartition, int]:
         raise OctavoError(f"{path}: version {content['version']}, expected 1")
     wanted: dict[TopicPartition, int] = {}
     for row in rows:
-        name = _name(row, path)
-        if name in wanted:
-            raise OctavoError(f"{path}: {name} is named twice")
-        wanted[name] = row["offset"]
+        topic_partition = _topic_partition(row, path)
+        if topic_partition in wanted:
+            raise OctavoError(f"{path}: {topic_partition} is named twice")
+        wanted[topic_partition] = row["offset"]
     return wanted
 
 
-def _name(row: object, path: Path) -> TopicPartition:
+def _topic_partition(row: object, path: Path) -> TopicPartition:
     expected = {"topic": str, "partition": int, "offset": int}
     if not isinstance(row, Mapping) or any(type(row.get(name)) is not kind for name, kind in expected.items()):
         fields = '"topic" (text), "partition" and "offset" (whole numbers)'

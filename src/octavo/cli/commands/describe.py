@@ -14,8 +14,7 @@ from octavo.cli.options import (
     topics_option,
     unpacked_option,
 )
-from octavo.cli.table import TableColumn, cell_text, fitted, print_table
-from octavo.cli.times import iso_time
+from octavo.cli.table import TableColumn, cell_text, fitted, iso_time, print_table
 from octavo.cli.units import config_cell, size_cell
 from octavo.format.names import TOPIC_STORE
 from octavo.jobs.describe.cluster import DescribedCluster, DiskDescription
@@ -223,9 +222,8 @@ def _transaction_fields(transaction: OpenTransaction) -> dict[str, object]:
         "state": transaction.state,
         "startTimestamp": transaction.start_ms,
         "timeoutMs": transaction.timeout_ms,
-        "partitions": [{"topic": topic, "partition": number} for topic, number in transaction.partitions],
+        "partitions": [partition._asdict() for partition in transaction.partitions],
         "firstOffsets": [
-            {"topic": topic, "partition": number, "offset": offset}
-            for (topic, number), offset in transaction.first_offsets.items()
+            {**partition._asdict(), "offset": offset} for partition, offset in transaction.first_offsets.items()
         ],
     }

@@ -8,8 +8,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, print_json, say_notes, unpacked_option
-from octavo.cli.table import TableColumn, cell_text, print_table
-from octavo.cli.times import iso_time
+from octavo.cli.table import TableColumn, cell_text, iso_time, print_table
 from octavo.jobs.describe.groups import CommittedOffset, DescribedGroups, GroupDescription, MemberDescription
 
 _COLUMNS = (
@@ -75,8 +74,7 @@ def _member_fields(member: MemberDescription) -> dict[str, object]:
 
 def _offset_fields(committed: CommittedOffset) -> dict[str, object]:
     return {
-        "topic": committed.topic_partition.topic,
-        "partition": committed.topic_partition.partition,
+        **committed.topic_partition._asdict(),
         "committedOffset": committed.offset,
         "logEndOffset": committed.log_end_offset,
         "lag": committed.lag,

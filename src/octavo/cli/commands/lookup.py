@@ -8,10 +8,18 @@ from typing import NamedTuple
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import isolation_option, json_option, logdirs_argument, print_json, say_notes, timestamp
+from octavo.cli.options import (
+    isolation_option,
+    json_option,
+    logdirs_argument,
+    partitions_option,
+    print_json,
+    say_notes,
+    timestamp,
+    user_topics_option,
+)
 from octavo.cli.settings import UsageError
-from octavo.cli.table import TableColumn, cell_text, print_table
-from octavo.cli.times import iso_time
+from octavo.cli.table import TableColumn, cell_text, iso_time, print_table
 from octavo.format.names import TopicPartition
 from octavo.format.record import SpecialTimestamp
 from octavo.scanner.damage.passed_damage import not_read
@@ -48,18 +56,8 @@ _COLUMNS = (
 
 @declare("lookup")
 @logdirs_argument
-@click.option(
-    "--topic", "topics", multiple=True, metavar="T",
-    help="A topic; may be repeated. Default: all but Kafka's internal ones.",
-)  # fmt: skip
-@click.option(
-    "--partition",
-    "partitions",
-    multiple=True,
-    type=click.IntRange(min=0),
-    metavar="P",
-    help="A partition; may be repeated. Default: all.",
-)
+@user_topics_option
+@partitions_option
 @click.option(
     "--offset", type=click.IntRange(min=0), metavar="N", help="Find the first record at or after this offset."
 )

@@ -64,7 +64,7 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
             for path in swept:
                 removed = "would be removed" if dry_run else "removed"
                 echo(f"{path}: {removed}: it was staged by a writer that died")
-            if marked := _marked_deleted(found):
+            if marked := sum(name.endswith(Transient.DELETED) for log in found for name in log.deleted_files):
                 verb = "would be" if dry_run else "was" if marked == 1 else "were"
                 echo(f"{many(marked, 'file')} marked .deleted {verb} removed")
             echo(_summary(found, losses, dry_run=dry_run))
@@ -82,10 +82,6 @@ def _sweep(logs: LogManager) -> list[Path]:
     environment, roots = logs.environment, [root.path for root in live(logs.roots)]
     keep = logs.commits.ledger.pending_files()
     return sweep_dead(environment.filesystem, roots, environment.clock.time_ms(), keep=keep)
-
-
-def _marked_deleted(logs: Sequence[PartitionLog]) -> int:
-    return sum(name.endswith(Transient.DELETED) for log in logs for name in log.deleted_files)
 
 
 def _say(log: PartitionLog, losses: Losses, *, dry_run: bool) -> None:
@@ -106,10 +102,9 @@ def _say_what_copy_keeps(roots: Sequence[Path], losses: Losses) -> None:
 
 
 def _fields(log: PartitionLog, losses: Losses) -> dict[str, object]:
-    folder, missing = PartitionFolder.parse(log.folder.name), missing_from(log, losses)
+    missing = missing_from(log, losses)
     return {
-        "topic": folder.topic,
-        "partition": folder.partition,
+        **PartitionFolder.parse(log.folder.name).topic_partition._asdict(),
         "folder": log.folder.name,
         "logStartOffset": log.log_start_offset,
         "logEndOffset": log.log_end_offset,

@@ -56,8 +56,7 @@ def _print(task: ReindexTask, result: ReindexResult, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "topic": task.topic_partition.topic,
-                "partition": task.topic_partition.partition,
+                **task.topic_partition._asdict(),
                 "segment": task.base_offset,
                 "offsetIndexEntries": result.offset_entries,
                 "timeIndexEntries": result.time_entries,

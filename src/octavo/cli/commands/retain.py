@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
-
 import click
 
 from octavo.cli.options import command as declare
@@ -22,19 +19,6 @@ from octavo.cli.owner import Ownership, owned
 from octavo.format.names import TopicPartition
 from octavo.jobs.directories import check_topics, known_topics
 from octavo.storage.log.retain import Verdict
-from octavo.storage.log_manager import LogManager
-
-
-class _Row(NamedTuple):
-    """What happens to a segment."""
-
-    topic_partition: TopicPartition
-    size: int
-    verdict: Verdict
-
-    @property
-    def goes(self) -> bool:
-        return self.verdict.reason is not None
 
 
 @declare("retain")
@@ -63,35 +47,32 @@ def command(
     ownership = Ownership(only=topics or None, topic_configs=explicit, now_ms=now_ms, dry_run=dry_run)
     gone = kept = size = 0
     with owned(logdirs, ownership) as logs:
-        for row in _rows(logs, dry_run=dry_run):
-            gone, kept, size = gone + row.goes, kept + (not row.goes), size + row.size * row.goes
-            _print(row, as_json=as_json, dry_run=dry_run)
+        for topic_partition, log in sorted(logs.logs.items()):
+            sizes = {segment.base_offset: segment.size for segment in log.segments}
+            for verdict in log.retain(dry_run=dry_run):
+                if verdict.reason is None:
+                    kept += 1
+                else:
+                    gone, size = gone + 1, size + sizes[verdict.base_offset]
+                _print(topic_partition, verdict, sizes[verdict.base_offset], as_json=as_json, dry_run=dry_run)
     if not as_json:
         deleted, stay = "would be deleted" if dry_run else "deleted", "stays" if kept == 1 else "stay"
         echo(f"{many(gone, 'segment')} of {many(size, 'byte')} {deleted}, {kept} {stay}")
 
 
-def _rows(logs: LogManager, *, dry_run: bool) -> Iterator[_Row]:
-    for topic_partition, log in sorted(logs.logs.items()):
-        sizes = {segment.base_offset: segment.size for segment in log.segments}
-        for verdict in log.retain(dry_run=dry_run):
-            yield _Row(topic_partition, sizes[verdict.base_offset], verdict)
-
-
-def _print(row: _Row, *, as_json: bool, dry_run: bool) -> None:
-    topic_partition, verdict = row.topic_partition, row.verdict
+def _print(topic_partition: TopicPartition, verdict: Verdict, size: int, *, as_json: bool, dry_run: bool) -> None:
+    stays = verdict.reason is None
     if not as_json:
-        fate = "stays" if not row.goes else "would be deleted" if dry_run else "deleted"
-        reason = f"{verdict.reason}: {verdict.detail}" if row.goes else verdict.detail
-        echo(f"{topic_partition}: segment {verdict.base_offset}, {many(row.size, 'byte')}, {fate}: {reason}")
+        fate = "stays" if stays else "would be deleted" if dry_run else "deleted"
+        reason = verdict.detail if stays else f"{verdict.reason}: {verdict.detail}"
+        echo(f"{topic_partition}: segment {verdict.base_offset}, {many(size, 'byte')}, {fate}: {reason}")
         return
     print_json(
         {
-            "topic": topic_partition.topic,
-            "partition": topic_partition.partition,
+            **topic_partition._asdict(),
             "segment": verdict.base_offset,
-            "bytes": row.size,
-            "decision": "delete" if row.goes else "keep",
+            "bytes": size,
+            "decision": "keep" if stays else "delete",
             "limit": verdict.reason,
             "reason": verdict.detail,
         }

@@ -8,8 +8,7 @@ from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, print_json, say_notes, topics_option, unpacked_option
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
-from octavo.cli.table import TableColumn, cell_text, print_table
-from octavo.cli.times import iso_time
+from octavo.cli.table import TableColumn, cell_text, iso_time, print_table
 from octavo.cli.units import size_cell
 from octavo.format.compression.codec import CODECS
 from octavo.jobs.count import PartitionCount, TopicCounts
@@ -62,8 +61,7 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], master: str | Non
 def _fields(row: PartitionCount) -> dict[str, object]:
     tally = row.tally
     return {
-        "topic": row.topic_partition.topic,
-        "partition": row.topic_partition.partition,
+        **row.topic_partition._asdict(),
         "topicId": row.topic_id,
         "segments": row.segments,
         "batches": tally.batches,

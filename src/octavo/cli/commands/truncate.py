@@ -26,17 +26,16 @@ def command(logdirs: tuple[str, ...], topic: str, partition: int, offset: int, d
     leader epochs, producer state and checkpoints are cut as well.
     """
     check_topics(logdirs, [topic], partition)
-    name = TopicPartition(topic, partition)
-    with owned(logdirs, Ownership(only=[name], dry_run=dry_run)) as logs:
-        log = logs.log(*name)
+    topic_partition = TopicPartition(topic, partition)
+    with owned(logdirs, Ownership(only=[topic_partition], dry_run=dry_run)) as logs:
+        log = logs.log(topic, partition)
         end, size, lost = log.log_end_offset, log.size, from_offset(log, offset)
         logs.truncate(topic, partition, offset)
         cut = size - log.size
         if as_json:
             print_json(
                 {
-                    "topic": topic,
-                    "partition": partition,
+                    **topic_partition._asdict(),
                     "bytesCut": cut,
                     "recordsCut": lost.records,
                     "logStartOffset": log.log_start_offset,
@@ -45,6 +44,7 @@ def command(logdirs: tuple[str, ...], topic: str, partition: int, offset: int, d
             )
         elif cut or log.log_end_offset != end:
             verb, would_be = ("would end", "would be ") if dry_run else ("ends", "")
-            echo(f"{name}: {verb} at offset {log.log_end_offset}, was {end}; {lost_text(lost)} {would_be}cut")
+            was = f"was {end}; {lost_text(lost)} {would_be}cut"
+            echo(f"{topic_partition}: {verb} at offset {log.log_end_offset}, {was}")
         else:
-            echo(f"{name}: ends at offset {end}; nothing to cut")
+            echo(f"{topic_partition}: ends at offset {end}; nothing to cut")

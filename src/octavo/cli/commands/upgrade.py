@@ -59,15 +59,14 @@ def command(
 
 
 def _print(done: Upgraded, *, dry_run: bool, as_json: bool) -> None:
-    name = done.topic_partition
+    topic_partition = done.topic_partition
     changed = [segment for segment in done.segments if segment.base_offsets]
     before, after = sum(segment.segment.size for segment in changed), sum(segment.size for segment in changed)
     batches = sum(segment.changed_batches for segment in changed)
     if as_json:
         print_json(
             {
-                "topic": name.topic,
-                "partition": name.partition,
+                **topic_partition._asdict(),
                 "segments": len(done.plan.tasks),
                 "changedSegments": len(changed),
                 "newSegments": sum(len(segment.base_offsets) for segment in changed),
@@ -78,12 +77,11 @@ def _print(done: Upgraded, *, dry_run: bool, as_json: bool) -> None:
             }
         )
     elif done.error is not None:
-        echo(f"{name}: stays as it is: {done.error}")
+        echo(f"{topic_partition}: stays as it is: {done.error}")
     elif not changed:
-        echo(f"{name}: nothing to change")
+        echo(f"{topic_partition}: nothing to change")
     else:
-        verb = "would be" if dry_run else "were"
-        verb = verb if batches != 1 or dry_run else "was"
+        verb = "would be" if dry_run else "was" if batches == 1 else "were"
         sizes = f"{many(before, 'byte')} before, {many(after, 'byte')} after"
         where = f"{many(batches, 'batch', 'batches')} in {many(len(changed), 'segment')}"
-        echo(f"{name}: {where} {verb} rewritten: {sizes}")
+        echo(f"{topic_partition}: {where} {verb} rewritten: {sizes}")

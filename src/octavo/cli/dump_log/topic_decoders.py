@@ -165,11 +165,8 @@ def _body(message: schema.MessageSchema, version: int, content: bytes, shown_ver
         return decode_lenient(message, version, content, VERSION_BYTES)[0]
     except CorruptionError as error:
         start = f"Could not read record with version {shown_version} from {what}'s buffer due to: "
-        raise UnreadableError(f"{start}{_cause(error)}.") from None
-
-
-def _cause(error: CorruptionError) -> str:
-    return error.kafka_reason if isinstance(error, UnreadableMessageError) else error.problem
+        cause = error.kafka_reason if isinstance(error, UnreadableMessageError) else error.problem
+        raise UnreadableError(f"{start}{cause}.") from None
 
 
 TOPIC_DECODERS: dict[str, PayloadDecoder] = {

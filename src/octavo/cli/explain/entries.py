@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from octavo.cli.explain.show import Form, show_anatomy, show_entries
+from octavo.cli.options import many
 from octavo.errors import OctavoError
 from octavo.format.anatomy import Node
 from octavo.format.anatomy.entries import describe_entries
 from octavo.format.anatomy.text_files import describe_text
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, base_offset_of
 from octavo.scanner.places.location import Location
-from octavo.system.shown import count
 
 _SEARCHED = {FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TXN_INDEX}
 
@@ -46,7 +46,7 @@ def _at_position(file: Location, nodes: Iterator[Node], position: int) -> Node:
         if node.position <= position < node.position + node.length:
             return node
     size = file.entry().size
-    raise OctavoError(f"{file}: position {position} is beyond the end of the file, which has {count(size, 'byte')}")
+    raise OctavoError(f"{file}: position {position} is beyond the end of the file, which has {many(size, 'byte')}")
 
 
 def _at_offset(file: Location, nodes: Iterator[Node], offset: int) -> Node:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.cli.explain.open_log import OpenLog
+from octavo.cli.options import many
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.kernels import layout
 from octavo.kernels.layout import Stop
-from octavo.system.shown import count
 
 
 class BatchPlacement(NamedTuple):
@@ -57,7 +57,7 @@ def tail_text(log: OpenLog, tail: FileTail) -> str:
         return "the file ends with its last batch"
     if tail.stop is Stop.INCOMPLETE_HEADER:
         needed = layout.HEADER_UP_TO_MAGIC + 1
-        are_left = f"{count(left, 'byte')} {'is' if left == 1 else 'are'} left"
+        are_left = f"{many(left, 'byte')} {'is' if left == 1 else 'are'} left"
         return f"{are_left}, but a batch begins with at least {needed}: the end of an append is missing"
     size = int.from_bytes(log.read_at(tail.position + layout.SIZE_POSITION, 4), signed=True)
     if tail.stop is Stop.INCOMPLETE_BATCH:

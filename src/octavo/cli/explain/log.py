@@ -9,13 +9,13 @@ from octavo.cli.explain.locate import BatchPlacement, FileTail, batch_with_byte,
 from octavo.cli.explain.open_log import OpenLog
 from octavo.cli.explain.overview import Overview
 from octavo.cli.explain.show import Form, show_anatomy, show_overview, show_page
+from octavo.cli.options import many
 from octavo.errors import OctavoError
 from octavo.format.anatomy import Node, describe_batch, describe_incomplete
 from octavo.format.names import SegmentFile
 from octavo.kernels import layout
 from octavo.kernels.layout import Stop
 from octavo.scanner.places.location import Location
-from octavo.system.shown import count
 
 _MOST_RECORDS = 10_000
 _RECORDS_ON_A_PAGE = 20
@@ -48,7 +48,7 @@ def _batches(log: OpenLog) -> Iterator[Node]:
 def _at_position(log: OpenLog, position: int, most: int | None) -> Node:
     if position >= log.size:
         raise OctavoError(
-            f"{log.path}: position {position} is beyond the end of the file, which has {count(log.size, 'byte')}"
+            f"{log.path}: position {position} is beyond the end of the file, which has {many(log.size, 'byte')}"
         )
     found = batch_with_byte(log, position)
     return _tail_node(log, found) if isinstance(found, FileTail) else _batch_node(log, found, most)

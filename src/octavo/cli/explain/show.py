@@ -10,7 +10,7 @@ from typing import Any, Literal
 import click
 
 from octavo.cli.explain.overview import Overview
-from octavo.cli.explain.text import anatomy_lines, entry_lines, overview_lines, tail_lines
+from octavo.cli.explain.text import anatomy_lines, entry_lines, overview_lines
 from octavo.cli.options import print_json
 from octavo.format.anatomy import Node, NodeValue
 
@@ -36,9 +36,7 @@ def show_overview(overview: Overview, form: Form) -> int:
         position, stop = overview.tail
         print_json({"position": position, "stop": stop.name, "meaning": overview.tail_text()})
     else:
-        for line in overview_lines(iter(overview)):
-            click.echo(line)
-        for line in tail_lines(overview):
+        for line in overview_lines(overview):
             click.echo(line)
     return int(overview.has_problems)
 

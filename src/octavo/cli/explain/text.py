@@ -8,11 +8,10 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from octavo.cli.explain.overview import BatchOverview, Overview
-from octavo.cli.options import coloured
+from octavo.cli.explain.overview import Overview
+from octavo.cli.options import coloured, many
 from octavo.cli.table import fitted
 from octavo.format.anatomy import Node, NodeValue
-from octavo.system.shown import count
 
 _WIDE = 100  # a terminal needs this many columns for the full widths
 
@@ -48,22 +47,19 @@ def anatomy_lines(node: Node) -> Iterator[str]:
         yield from others
 
 
-def overview_lines(summaries: Iterator[BatchOverview]) -> Iterator[str]:
+def overview_lines(overview: Overview) -> Iterator[str]:
     columns = "position", "base offset", "last offset", "records", "size", "magic", "codec", "flags"
     yield from fitted(_OVERVIEW.format(*columns), "")
-    for batch in summaries:
+    for batch in overview:
         known = ["?" if value is None else value for value in batch[:6]]
         start = _OVERVIEW.format(*known, batch.codec or "?", "")
         yield from fitted(start, ", ".join(batch.flags), _wrong(", ".join(batch.problems)), style=_red)
-
-
-def tail_lines(overview: Overview) -> Iterator[str]:
-    return fitted(f"{overview.tail.position:>10}  ", overview.tail_text())
+    yield from fitted(f"{overview.tail.position:>10}  ", overview.tail_text())
 
 
 def entry_lines(node: Node) -> Iterator[str]:
     """An entry of an index, a snapshot or a text file, on one line if there is room."""
-    shown = f"({count(node.length, 'byte')})" if node.value is None and not node.children else _shown(node)
+    shown = f"({many(node.length, 'byte')})" if node.value is None and not node.children else _shown(node)
     problem = _wrong("; ".join(bad.problem for bad in node.problems()))
     if node.raw.startswith(node.name.encode()):  # a property: its name is part of the line
         shown = f"{node.name}  {shown}"
@@ -77,7 +73,7 @@ def _shown(node: Node) -> str:
 
 def _rows(node: Node, depth: int, widths: _Widths) -> Iterator[tuple[str, str, str, str, str, str, int]]:
     is_group = node.value is None and (node.children or node.offset is not None)
-    size = count(node.length, "byte") if widths.has_units else str(node.length)
+    size = many(node.length, "byte") if widths.has_units else str(node.length)
     raw = f"({size})" if is_group else _hex(node.raw, widths)
     bits = are_bits(node)
     value = value_text(node.value, widths.value_characters)

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from octavo.cli.produce.lines import Input
 from octavo.client.producer.producer import Producer
 from octavo.errors import OctavoError, RecordsRejected
 
 
-class Failure(NamedTuple):
-    """A record that did not get into the log."""
-
-    line: int
-    error: Exception
-
-
 def send_records(producer: Producer, topic: str, records: Iterator[Input], *, repartition: bool) -> None:
     """Send records and wait for them; stops at the first error."""
-    failures: list[Failure] = []
+    failures: list[tuple[int, Exception]] = []  # the lines of records that did not get into the log, and why
     for record in records:
         partition = None if repartition else record.partition
         try:
@@ -28,7 +20,7 @@ def send_records(producer: Producer, topic: str, records: Iterator[Input], *, re
         except OctavoError as error:
             error.add_note(f"line {record.line}")
             raise
-        future.add_errback(partial(_note, failures, record.line))
+        future.add_errback(lambda error, line=record.line: failures.append((line, error)))
         if failures:
             break
     producer.flush()
@@ -48,14 +40,10 @@ def send_table(producer: Producer, topic: str, source: BinaryIO, kind: str, *, r
     producer.send_table(topic, without_partitions(batches) if repartition else batches)
 
 
-def _note(failures: list[Failure], line: int, error: Exception) -> None:
-    failures.append(Failure(line, error))
-
-
-def _first_error(failures: list[Failure]) -> Exception:
+def _first_error(failures: list[tuple[int, Exception]]) -> Exception:
     """The first error, with the line of the record at fault; if that is not known, with the first line of its batch."""
     line, error = failures[0]
-    lines = [failure.line for failure in failures if failure.error is error]
+    lines = [number for number, other in failures if other is error]
     if isinstance(error, RecordsRejected) and error.record_errors:
         line = lines[min(error.record_errors[0].batch_index, len(lines) - 1)]
     error.add_note(f"line {line}")
