@@ -23,8 +23,8 @@ from octavo.errors import OctavoError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `octavo` with these arguments (default: the process's own) and return its exit code.
 
-    0 means success, 1 that problems were found or the work failed, 2 that the command line was wrong. An interrupt and
-    a closed pipe end the process with their signal, so that a shell loop around it ends too.
+    0 means success, 1 that problems were found or the work failed, 2 that the command line was wrong (1 in `dump-log`,
+    as in Kafka). An interrupt or a closed pipe ends the process by SIGINT or SIGPIPE, so that a shell sees why.
     """
     # Numpy's linear algebra, which is not needed here, starts one thread per processor: a quarter of numpy's import
     # time.
@@ -85,7 +85,7 @@ def run(arguments: list[str], settings: Settings) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Replace a standard stream that was closed from the start with an empty one.
+    """Open /dev/null in place of a standard stream that was closed from the start.
 
     Otherwise the first file to be opened would get its number, and messages for a closed stderr would go to stdout.
     """
@@ -99,13 +99,13 @@ def _open_closed_streams() -> None:
 
 
 def _speak_utf8(stream: object) -> None:
-    """Write UTF-8 whatever the locale; bytes of a file name that are not UTF-8 are printed unchanged."""
+    """Write UTF-8 whatever the locale, and surrogate escapes as the bytes that they stand for."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 def _say(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning as a single sentence."""
+    """Print a warning on one line."""
     from octavo.cli.plain import plain
     from octavo.cli.progress import print_line
 
@@ -117,14 +117,13 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # the interpreter flushes once more when it exits
+        # The interpreter flushes once more when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise
 
 
 def _placed(error: OctavoError) -> str:
-    """The error after the places where it happened, which callers added to it as notes, the outermost last."""
+    """The error after the places where it happened, the outermost first; callers added them as notes, in reverse."""
     return ": ".join([*reversed(getattr(error, "__notes__", [])), str(error)])
 
 

@@ -4,7 +4,7 @@ Listing a command imports nothing; running one imports its module, which has one
 
 - `command`: a click command made with `@octavo.cli.options.command(…)`. Its function returns the exit code, or None
   for 0.
-- `main(arguments: list[str]) -> int`: for a `verbatim` command, which gets its arguments as typed. Click never sees
+- `main(arguments: list[str]) -> int`: for a `verbatim` command, which gets its arguments as typed. Click does not parse
   them: a tool that promises Kafka's flags parses them by Kafka's rules. Its `completion` names a module with a click
   `command` of the same flags, only for shell completion.
 """

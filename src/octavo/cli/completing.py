@@ -10,11 +10,11 @@ import click
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
-_PLACES = ("logdirs", "source")  # the arguments that name log directories
+_PLACES = ("logdirs", "source")  # the arguments that name what a command reads
 
 
 def _topics(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """The topics of the directories already on the line; URLs are not listed."""
+    """The topics of the local directories already on the line."""
     return sorted({topic for place in _places(context) for topic in _topics_in(place) if topic.startswith(incomplete)})
 
 
@@ -57,7 +57,7 @@ _COMPLETIONS: dict[str, Complete] = {
 
 
 def with_completions(command: click.Command) -> click.Command:
-    """The command, with completions for the values of its options."""
+    """Add completions for the values of a command's options; returns the command."""
     own = {"--config": _configs("octavo.config", "BROKER_CONFIGS", "SYNONYMS")} if command.name == "broker" else {}
     for parameter in command.params:
         for name in parameter.opts:

@@ -1,4 +1,5 @@
-"""Examples of each command except `dump-log`, for the end of its `--help` and for the reference. A test parses them."""
+"""Examples of each command except `dump-log`, for the end of its `--help` and for the reference; and hints for users of
+other tools."""
 
 from __future__ import annotations
 

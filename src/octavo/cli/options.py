@@ -1,4 +1,4 @@
-"""What commands have in common: their declaration, the places they read, `--json`, `--debug`."""
+"""What commands share: how they are declared, the options that several have, and how they print."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def key_values(_: click.Context, __: click.Parameter, given: tuple[str, ...]) ->
 
 
 def offset_or(*names: str) -> Callable[[click.Context, click.Parameter, str | None], int | str | None]:
-    """Parse an offset, or a name that stands for one; None if not given."""
+    """A callback that accepts an offset, or one of these names that stand for one."""
 
     def convert(_: click.Context, __: click.Parameter, text: str | None) -> int | str | None:
         if text is None or text in names:
@@ -181,7 +181,7 @@ def command(
     """Declare a command: its function's docstring is its help, and its return value the exit code."""
 
     def declare(function: Callable[..., int | None]) -> click.Command:
-        return debug_option(click.command(name, cls)(function))  # the last one in the help
+        return debug_option(click.command(name, cls)(function))  # last in the help, before --help
 
     return declare
 
@@ -209,7 +209,7 @@ def many(number: int, one: str, several: str | None = None) -> str:
 
 
 def say_notes(notes: Iterable[Note]) -> None:
-    """Print a reader's notes on stderr, with the command that shows a damaged batch."""
+    """Print a reader's notes on stderr; a note with a position is followed by the command that shows what is there."""
     for note in notes:
         shown = shlex.quote(note.path)
         shows = "" if note.position is None else f" (octavo explain --position {note.position} {shown})"

@@ -23,16 +23,16 @@ from octavo.storage.partition_log import PartitionLog
 
 
 def owned(logdirs: Sequence[str], ownership: Ownership) -> AbstractContextManager[LogManager]:
-    """`octavo.jobs.owner.owned_as`, with a progress bar on a terminal during recovery."""
+    """Open the directories as a `LogManager`, like `owned_as`."""
     return owned_as(LogManager, logdirs, ownership)
 
 
 @contextmanager
 def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) -> Iterator[Store]:
-    """Like `owned`, but opened as another class, such as the one with producers and consumers.
+    """`octavo.jobs.owner.owned_as`, with a progress bar on a terminal during recovery.
 
-    What opening had to cut is printed on stderr, and so are the library's warnings while the block runs. (`recover`,
-    whose job it is to cut, prints that itself.)
+    What opening had to cut is printed on stderr, except with `upkeep`: `recover` prints that on stdout. The library's
+    warnings are printed on stderr while the block runs.
     """
     total = 0
     if sys.stderr.isatty():
@@ -42,8 +42,8 @@ def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) ->
         with progress_bar("recovering", total) as progress:
             logs = stack.enter_context(owner.owned_as(kind, logdirs, ownership, lambda _, size: progress(size)))
         if not ownership.upkeep:
-            for name, log in logs.logs.items():
-                for line in cuts(name, log, ownership.losses, dry_run=ownership.dry_run):
+            for topic_partition, log in logs.logs.items():
+                for line in cuts(topic_partition, log, ownership.losses, dry_run=ownership.dry_run):
                     _say(line)
         if not ownership.create and ownership.only is None and not logs.logs:
             _say(f"{', '.join(str(root.path) for root in logs.roots)}: a log directory without partitions")
@@ -51,7 +51,7 @@ def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) ->
 
 
 class _Sentences(logging.Handler):
-    """Prints a warning in the form of the commands' messages; may hold back those about offline directories."""
+    """Prints warnings in the form of the commands' messages; may hold back those about offline directories."""
 
     def __init__(self, *, hold_offline: bool) -> None:
         super().__init__(logging.WARNING)
@@ -67,10 +67,9 @@ class _Sentences(logging.Handler):
 
 @contextmanager
 def warnings_on_stderr(*, hold_offline: bool = False) -> Iterator[None]:
-    """Print the library's warnings while the block runs, each once even in nested blocks.
+    """Print the library's warnings while the block runs; of nested blocks, only the outermost prints them.
 
-    With `hold_offline`, warnings about offline directories are printed when the block ends, unless its error says the
-    same.
+    With `hold_offline`, it prints those about offline directories when it ends, unless its error says the same.
     """
     logger, handler = logging.getLogger("octavo"), _Sentences(hold_offline=hold_offline)
     if any(isinstance(other, _Sentences) for other in logger.handlers):

@@ -1,4 +1,4 @@
-"""A progress bar on stderr: only on a terminal, once the work has taken a moment. Lines are printed above it."""
+"""A progress bar on stderr: only on a terminal and unless stdout is a pipe, once the work has taken a moment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _bars: list[_Bar] = []  # the active ones, the innermost last
 
 @contextmanager
 def progress_bar(label: str, total_bytes: int) -> Iterator[Progress]:
-    """Within the block, call the given function with the number of bytes done since the last call, from any thread."""
+    """Yields a function to call with the number of bytes done since the last call, from any thread."""
     if not sys.stderr.isatty() or _is_pipe(sys.stdout):
         yield lambda _: None
         return

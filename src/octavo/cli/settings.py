@@ -6,7 +6,7 @@ COMPLETION_VARIABLE = "_OCTAVO_COMPLETE"  # the name that click derives from the
 
 
 class Settings:
-    """Settings for the whole run, given anywhere on the command line."""
+    """Settings for the whole run."""
 
     def __init__(self) -> None:
         self.debug = False

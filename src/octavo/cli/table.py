@@ -1,4 +1,4 @@
-"""Prints tables that fit: on a terminal the least important columns are dropped, in a pipe all stay."""
+"""Prints tables that fit: on a terminal the least important columns are dropped, otherwise all stay."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ class TableColumn(NamedTuple):
 
 
 def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows under their columns' names. The first column is text, and is cut if dropping columns is not enough."""
+    """Print rows under their columns' names.
+
+    On a terminal, the cells of the first column, which is text, are shortened if dropping columns is not enough.
+    """
     cells = [[column.name for column in columns], *([plain(cell) for cell in row] for row in rows)]
     widths = [max(len(row[slot]) for row in cells) for slot in range(len(columns))]
     kept = list(range(len(columns)))
@@ -77,10 +80,10 @@ def iso_time(timestamp: int) -> str | None:
 
 
 def fitted(start: str, *texts: str, style: Callable[[str], str] = str) -> Iterator[str]:
-    """A line of columns and the texts after them; `style` applies to the last one.
+    """A line of columns, `start`, and the texts after them; `style` applies to the last text.
 
-    On a terminal, texts that do not fit continue on the next lines. Columns that leave too little room for them get a
-    line of their own, which is cut if it is longer than the terminal is wide.
+    On a terminal, each text begins a line and continues on the next ones if it does not fit. Columns that leave too
+    little room for the texts get a line of their own, which is cut if it is longer than the terminal is wide.
     """
     start = plain(start)
     *several, last = map(plain, texts)

@@ -23,7 +23,7 @@ def with_units(line: str) -> str:
 
 
 def size_cell(size: int) -> str:
-    """A size in a table: on a terminal `67108864 (64 MiB)`, in a pipe the number."""
+    """A size in a table: on a terminal `67108864 (64 MiB)`, otherwise the number."""
     return with_units(f"{size} bytes").replace(" bytes", "", 1) if sys.stdout.isatty() else str(size)
 
 

@@ -51,7 +51,7 @@ def command(**options: Any) -> int:
             limit, text = request.max_messages, request.text
             damage_count = export_records(records, output, cast("ExportForm", form), limit, runner, text=text)
     else:
-        damage_count = 0  # all of it is the scan's
+        damage_count = 0  # the scan counts all of it
         _write(records, request, tasks)
     _say_notes(records, said)
     return 1 if damage_count or records.damage_count or records.is_beyond_end else 0
@@ -82,7 +82,7 @@ def _write(records: Scan, request: CatRequest, tasks: Sequence[ReadTask]) -> Non
 
 
 def _follow(records: Scan, request: CatRequest) -> int:
-    """Print records as they are appended, until `--max-messages` or an interrupt."""
+    """Print the records that exist and those that are appended later, until `--max-messages` or an interrupt."""
     said, left, first = 0, request.max_messages, True
     with opened(request.output) as sink, records.consumer() as consumer:
         internal = _has_internal(partition.topic for partition in consumer.assignment())

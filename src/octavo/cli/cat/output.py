@@ -1,4 +1,4 @@
-"""Where `octavo cat` writes: stdout, a device, or a file that appears only once it is complete."""
+"""Where `octavo cat` writes: stdout, a device, a folder, or a file that appears only once it is complete."""
 
 from __future__ import annotations
 

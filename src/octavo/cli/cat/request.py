@@ -56,14 +56,14 @@ class CatRequest:
 
     @property
     def output(self) -> str | None:
-        """Where to write, with a slash at the end for a folder; None means stdout."""
+        """Where to write; None means stdout. The path of a folder that does not exist yet ends in a slash."""
         path = given_path(self.given_output)
         if path is not None and self.master is not None and not Path(path).exists():
             return f"{path.rstrip('/')}/"  # Spark's tasks write a folder, whatever its name
         return path
 
     def check(self) -> None:
-        """Raise UsageError for options that exclude each other."""
+        """Raise UsageError for options that cannot be used together, or not with this output."""
         self._check_choice()
         self._check_output()
         if self.follow:

@@ -53,9 +53,9 @@ def write_text(
     with_header: bool = True,
     internal: bool = False,
 ) -> None:
-    """Write the records as lines: json, csv (with a header line) or raw.
+    """Write the records as lines: json, csv (after a line with the columns' names, if `with_header`) or raw.
 
-    `internal`: some records are from Kafka's internal topics; these are decoded if they are shown as text.
+    `internal`: some records may be from Kafka's internal topics; json and csv show these decoded if `shown` is text.
     """
     if form == "raw":
         values = ((record.value or b"") + b"\n" for record in records)

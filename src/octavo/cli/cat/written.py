@@ -39,7 +39,7 @@ class CountedRecords:
 
 
 def say_written(output: str, files: int, records: int, size: int) -> None:
-    """Print the result of an export on stderr."""
+    """Print on stderr what was written."""
     echo(f"{output}: {many(files, 'file')}, {many(records, 'record')}, {many(size, 'byte')}", err=True)
 
 

@@ -130,7 +130,7 @@ def command(
 
 
 def _take_all_descriptors() -> None:
-    """Raise the limit on open files to the system's maximum: each connection needs two."""
+    """Raise the limit on open files as far as the system allows: a connection without TLS takes two descriptors."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):  # macOS may report no maximum
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -151,9 +151,9 @@ def _opened(logdirs: Sequence[str], configs: Mapping[str, str]) -> LogDir:
 
 
 def _read(path: Path) -> Mapping[str, str]:
-    """A file's configs, without log.dirs and those that Octavo does not know.
+    """A file's configs, without log.dirs, log.dir and those that Octavo does not know.
 
-    These, and those that it does not use, are named on stderr.
+    What is left out is named on stderr, and so are configs that Octavo knows but does not use.
     """
     found = java_properties.decode(path.read_bytes())
     known = {

@@ -73,8 +73,8 @@ def command(
     """Clean each partition once: the last record of every key stays.
 
     A partition is cleaned if its dirty ratio is above min.cleanable.dirty.ratio, or max.compaction.lag.ms has passed.
-    Prints what was done with each partition or why nothing was, and where the cleaner has to stop: at the active
-    segment, an open transaction or min.compaction.lag.ms. --config accepts topic configs, and the broker's
+    Prints what was done with each partition or why nothing was, and what keeps the cleaner from going further, such as
+    the active segment, an open transaction or min.compaction.lag.ms. --config accepts topic configs, and the broker's
     log.cleaner.* configs, of which dedupe.buffer.size, io.buffer.load.factor and threads decide how much memory the
     keys get. If they do not fit, the round ends before the dirty part does, and the next round continues from there.
     """

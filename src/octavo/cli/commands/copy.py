@@ -59,12 +59,12 @@ def command(
 ) -> int:
     """Append every batch of the topics in SRC to the log directory DST, like a follower: offsets and bytes are kept.
 
-    All topics are copied, internal ones too, except the cluster's metadata; --topic and --include choose some. Batches
-    are appended one by one: segments, indexes and producer state are built again, under the configs that the topic has
-    in DST. A new topic gets the id and the configs of the one in SRC; --config changes them, and those of an existing
-    topic. If a partition exists in DST, the copy continues at its end, unless its topic id or its last batch differs
-    from SRC's. SRC may be in use or damaged: a damaged batch is skipped and reported on stderr, and so are flushed
-    offsets that are missing at a log's end; the exit code is then 1.
+    All topics are copied, internal ones too, except the cluster's metadata; --topic and --include choose some.
+    Segments, indexes and producer state are built again, under the configs that the topic has in DST. A new topic gets
+    the id and the configs of the one in SRC; --config changes them, and those of an existing topic. If a partition
+    exists in DST, the copy continues at its end, unless it does not fit: its topic id or its last batch may differ from
+    SRC's. SRC may be in use or damaged: a damaged batch is skipped and reported on stderr, and flushed offsets that are
+    missing at a log's end are reported too; the exit code is then 1.
 
     A DST that something other than octavo wrote, such as a broker, is refused: SRC and DST may have been swapped.
     """

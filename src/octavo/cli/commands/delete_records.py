@@ -67,7 +67,7 @@ def command(
 
 
 def _read(path: Path) -> dict[TopicPartition, int]:
-    """The offsets in a file of kafka-delete-records."""
+    """The offsets in a file in the format of kafka-delete-records."""
     try:
         content = json.loads(path.read_bytes())
     except ValueError as error:

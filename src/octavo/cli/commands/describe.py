@@ -72,8 +72,8 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], as_json: bool) ->
     """Show what LOGDIR says about its cluster: node, disks, topics, configs in force, open transactions.
 
     Everything comes from the files, without a lock, even while a broker runs on them. With --topic: the topic's
-    partitions with their offsets, leader epochs and replicas, and all its configs with the file that each comes from.
-    What is set only in a broker's server.properties is not on its disks, so Kafka's default is shown for it.
+    partitions with their offsets, leader epochs and replicas, and all its configs with the source of each. What is set
+    only in a broker's server.properties is not on its disks, so Kafka's default is shown for it.
     """
     found = DescribedCluster(logdirs, topics)
     described = list(found.topics())
@@ -107,7 +107,7 @@ def _print_cluster(found: DescribedCluster, topics: Sequence[TopicDescription]) 
 
 
 def _print_topics(topics: Sequence[TopicDescription]) -> None:
-    """Print everything about each topic, with explicitly set configs first."""
+    """Print everything about each topic; configs that have Kafka's default come last."""
     for number, topic in enumerate(topics):
         print("\n" if number else "", end="")
         echo(f"{topic.topic}, id {topic.topic_id or '-'}")

@@ -39,7 +39,7 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
     the recovery point are checked, and a log is cut at its first damaged batch: one line per cut says what is lost and
     why. If a log ends below its recovery point, a line says which flushed offsets are missing. Then the checkpoints and
     .kafka_cleanshutdown are written. After a clean stop only the last segment's end is checked, since brokers trust
-    that file; --all checks everything. Files that a dead writer staged at least a day ago are removed.
+    that file; --all checks everything. Files that a dead writer staged more than a day ago are removed.
 
     Recovery keeps nothing that follows a damaged batch, but `octavo copy LOGDIR NEW` does: run --dry-run first.
 
@@ -78,7 +78,7 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
 
 
 def _sweep(logs: LogManager) -> list[Path]:
-    """Remove the files of writers that crashed before the commit; returns the removed files."""
+    """Remove staged files that are too old to be committed; returns the removed files."""
     environment, roots = logs.environment, [root.path for root in live(logs.roots)]
     keep = logs.commits.ledger.pending_files()
     return sweep_dead(environment.filesystem, roots, environment.clock.time_ms(), keep=keep)

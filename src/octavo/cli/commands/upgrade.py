@@ -37,10 +37,10 @@ def command(
     """Rewrite v0 and v1 messages of LOGDIR as v2 batches, and with --compression-type every batch with that codec.
 
     Records keep their offsets, times and order, and segments keep their age. Uncompressed messages, which stood alone
-    in old formats, are collected into batches of 16 KB; a segment that grows beyond segment.bytes is split. Markers are
-    never compressed, and segments that need no change stay as they are. A partition changes as a whole or not at all:
-    if it has a damaged batch it stays as it is, which is reported; the exit code is then 1. The log of the cluster's
-    metadata is never changed.
+    in old formats, are collected into batches of about 16 KB; a segment that grows beyond segment.bytes is split.
+    Markers are never compressed, and segments that need no change stay as they are. A partition changes as a whole or
+    not at all: if it has a damaged batch it stays as it is, which is reported; the exit code is then 1. The log of the
+    cluster's metadata is never changed.
     """
     if dry_run and master is not None:
         raise click.UsageError("--dry-run and --spark cannot be used together")

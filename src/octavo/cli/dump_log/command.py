@@ -30,7 +30,8 @@ def main(arguments: list[str]) -> int:
         print(f"Dumping {file}")
         try:
             _dump(file, options, findings)
-        except CorruptionError:  # as in Kafka, the offset in a name is read first, even if there is no such file
+        except CorruptionError:
+            # The name is parsed first, as in Kafka; nevertheless, a file that does not exist is reported as missing.
             if not os.path.exists(file.path):  # noqa: PTH110 - pathlib takes long to import
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), file.path) from None
             raise

@@ -40,6 +40,6 @@ class JavaFile(NamedTuple):
         return f"{here.removesuffix('/')}/{self.path}" if self.path else here
 
     def sibling(self, suffix: str) -> str:
-        """The path of the file that has this suffix, and the same name up to the first dot."""
+        """The absolute path of the file with the same name up to the first dot, and this suffix."""
         folder = self.absolute.rpartition("/")[0]
         return f"{folder}/{self.name.partition('.')[0]}{suffix}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from octavo.cli.dump_log.java_file import JavaFile
     from octavo.cli.dump_log.report import DumpFindings
 
-_PIECES_AT_ONCE = 10_000  # of text per write
+_PIECES_AT_ONCE = 10_000  # pieces of text per write
 
 
 def dump_log(file: JavaFile, options: Options, findings: DumpFindings) -> None:

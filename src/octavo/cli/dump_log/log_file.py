@@ -11,7 +11,7 @@ from octavo.system.regular_file import open_regular
 
 
 class DumpedLog(Closing):
-    """Owns a file descriptor; changes nothing. `size` is the file's size when it was opened."""
+    """Owns a file descriptor. `size` is the file's size when it was opened."""
 
     def __init__(self, path: str) -> None:
         self.path = path

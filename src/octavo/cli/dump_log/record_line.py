@@ -22,8 +22,8 @@ INDENT = "| "
 
 @dataclass(frozen=True)
 class RecordFormat:
-    """The pieces of a record's line; without a `decoder`, neither key nor payload. `plain` means that they are shown as
-    text."""
+    """What a record's line consists of; without a `decoder`, neither key nor payload is shown. `plain`: if they are
+    shown, it is as text."""
 
     metadata: bool
     decoder: PayloadDecoder | None

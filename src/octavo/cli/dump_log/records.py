@@ -39,13 +39,13 @@ class Span:
 
 
 class RecordReader:
-    """Reads the records of a walk's batches; reuses its buffers."""
+    """Reads the records of a walk's batches, reusing its buffers."""
 
     def __init__(self) -> None:
         self._decoder = Decoder()
 
     def of_batches(self, data: memoryview, table: NDArray[np.void]) -> Iterator[Iterable[Record | Message]]:
-        """The records for each row of the table, in order; a damaged batch raises when its records are requested."""
+        """The records for each row of the table, in order; a damaged batch raises when its records are read."""
         legacy = table["magic"] < 2
         first = 0
         while first < len(table):

@@ -1,4 +1,4 @@
-"""Reads one batch at a position in a log file, for an index entry."""
+"""Reads the header of one batch at a position in a log file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SingleBatch(NamedTuple):
 
 
 def batch_at(log: DumpedLog, position: int, end: int) -> SingleBatch | None:
-    """The batch that begins at a position; None if it reaches beyond `end`."""
+    """The batch that begins at a position; None if `end` cuts it off."""
     if position >= end - layout.HEADER_UP_TO_MAGIC:
         return None
     header = log.read_at(position, layout.BATCH_OVERHEAD)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SpanText:
-    """Makes the lines in a buffer that it uses again."""
+    """Makes the lines in a buffer, which it reuses."""
 
     def __init__(self) -> None:
         self._out = bytearray(1 << 18)

@@ -23,7 +23,7 @@ def explain_entries(file: Location, kind: FileKind, position: int | None, offset
 
 
 def explain_text(file: Location, name: str, position: int | None, offset: int | None, form: Form) -> int:
-    """Explain a checkpoint or another small file with this name."""
+    """Explain a checkpoint or another small file; `name` is its name without a temporary suffix."""
     _check_searched(file, name == LEADER_EPOCH_CHECKPOINT, offset)
     return _show(file, describe_text(name, file.read()), position, offset, form)
 
@@ -51,7 +51,7 @@ def _at_position(file: Location, nodes: Iterator[Node], position: int) -> Node:
 
 def _at_offset(file: Location, nodes: Iterator[Node], offset: int) -> Node:
     """The entry where a search for this offset begins: the last one at or before it, or in a transaction index the
-    first aborted transaction around it."""
+    first aborted transaction whose offsets include it."""
     found, missing = None, "no entry at or before"
     for node in nodes:
         fields = {child.name: child.value for child in node.children}

@@ -68,7 +68,7 @@ _NAMED = {
 
 
 def explain_folder(folder: Location, as_json: bool) -> int:
-    """Print one line per file or folder in it."""
+    """Print one line per file or folder, and then on stderr a command that explains one of them."""
     rows = [(entry, _meaning(entry)) for entry in sorted(folder.list())]
     if as_json:
         for entry, meaning in rows:

@@ -1,4 +1,4 @@
-"""Finds a batch in a log file: by one of its bytes, or by an offset it holds."""
+"""Finds a batch in a log file by one of its bytes or by an offset, and says why the batches end where they do."""
 
 from __future__ import annotations
 

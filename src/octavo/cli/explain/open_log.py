@@ -14,7 +14,7 @@ from octavo.system.closing import Closing
 
 
 class OpenLog(Closing):
-    """Owns the open file; changes nothing."""
+    """Owns the open file."""
 
     def __init__(self, location: Location) -> None:
         self.path = str(location)

@@ -1,4 +1,4 @@
-"""One line per batch, and why the file's batches end where they do."""
+"""Summarizes the batches of a log file."""
 
 from __future__ import annotations
 

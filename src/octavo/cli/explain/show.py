@@ -1,4 +1,4 @@
-"""Prints what was found, as text, JSON or HTML; the exit code says whether something is wrong with it."""
+"""Prints what was found, as text, JSON or HTML; returns the exit code, 1 if what is shown is damaged."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def show_entries(nodes: Iterable[Node], form: Form, title: str = "") -> int:
 
 
 def _node_json(node: Node) -> dict[str, Any]:
-    """A node with its children; `problem` only if there is one."""
+    """A node with its children; `offset`, `problem` and `children` only if it has them."""
     fields: dict[str, Any] = {
         "position": node.position,
         "length": node.length,

@@ -17,7 +17,7 @@ _WIDE = 100  # a terminal needs this many columns for the full widths
 
 
 class _Widths(NamedTuple):
-    """How much of a field is shown, how far a level is indented, and what is between two columns."""
+    """How much of a field is shown, and how the columns are set."""
 
     hex_bytes: int = 12
     value_characters: int = 24
@@ -34,7 +34,7 @@ _OVERVIEW = "{:>10}  {:>12}  {:>12}  {:>8}  {:>9}  {:>5}  {:<6}  {}"
 
 
 def anatomy_lines(node: Node) -> Iterator[str]:
-    """One line per node, or several where a terminal is too narrow; names are indented by depth."""
+    """One line per node, or several on a terminal; names are indented by depth."""
     is_narrow = sys.stdout.isatty() and shutil.get_terminal_size().columns < _WIDE
     layout = _NARROW if is_narrow else _Widths()
     rows = [(layout.position, "bytes", "field", "value", "meaning", "", 0), *_rows(node, 0, layout)]
@@ -58,7 +58,7 @@ def overview_lines(overview: Overview) -> Iterator[str]:
 
 
 def entry_lines(node: Node) -> Iterator[str]:
-    """An entry of an index, a snapshot or a text file, on one line if there is room."""
+    """An entry of an index, a snapshot or a text file: one line, or several on a terminal."""
     shown = f"({many(node.length, 'byte')})" if node.value is None and not node.children else _shown(node)
     problem = _wrong("; ".join(bad.problem for bad in node.problems()))
     if node.raw.startswith(node.name.encode()):  # a property: its name is part of the line

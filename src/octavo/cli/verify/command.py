@@ -1,4 +1,4 @@
-"""`octavo verify`: checks everything, and reports the problems, a count of what is normal, and what to do next."""
+"""`octavo verify`: checks everything in log directories, and reports what it finds."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from octavo.jobs.verify.plan import DirectoryPlan
 from octavo.scanner.places.location import LOCAL
 
 _INDEXES = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX)
-# Recovery rebuilds these, or cuts the log before them.
+# Recovery cuts a damaged log, and rebuilds the others.
 _RECOVERED = (FileKind.LOG, FileKind.TXN_INDEX, FileKind.PRODUCER_SNAPSHOT)
 _CRASH_TRACES = {FindingKind.INCOMPLETE_BATCH, FindingKind.ZEROS, FindingKind.ZERO_ENTRIES, FindingKind.MISSING_ENTRY}
 _METADATA = f"/{CLUSTER_METADATA_TOPIC}-0/"  # a node recovers this log itself, at each start
@@ -21,11 +21,11 @@ _OUT_OF_REACH = {FindingKind.UNREADABLE_FILE, FindingKind.NAME, FindingKind.DIRE
 
 
 class NextSteps:
-    """Gets all findings; the advice is about each directory with problems, or else the first with traces of a crash."""
+    """Collects findings; gives advice on each directory with problems, or else on the first with traces of a crash."""
 
     def __init__(self, plans: Sequence[DirectoryPlan]) -> None:
         self._plans = plans
-        # The first problem in each kind of file, by the directory's place among the plans.
+        # The first problem in each kind of file, by the number of the directory's plan.
         self._problems: defaultdict[int | None, dict[str, Finding]] = defaultdict(dict)
         self._trace: Finding | None = None
 

@@ -1,4 +1,4 @@
-"""Shows findings to people: problems one by one, normal ones as counts, then a summary and what to run next."""
+"""Shows findings to people: the problems, the notes or their number, a summary, and what to run next."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_ON_SCREEN = 12  # problems; a terminal of 24 lines also has room for the r
 _INDENT = " " * 4
 _LABELS = {Severity.PROBLEM: "problem", Severity.INFO: "note"}
 _COLOURS = {Severity.PROBLEM: "red", Severity.INFO: "yellow"}
-# The text for a count of notes, as findings of severity info are called here: for one, and for several.
+# What one note of a kind is called, and several; notes are the findings of severity info.
 _NOTES = {
     FindingKind.INCOMPLETE_BATCH: ("incomplete last batch", "incomplete last batches"),
     FindingKind.ZEROS: ("log with zeros at its end", "logs with zeros at their end"),
@@ -40,7 +40,7 @@ _NOTES = {
 
 
 class FindingPrinter:
-    """Prints problems as they come; notes are kept, and printed or counted afterwards."""
+    """Prints problems as they come; keeps notes, and prints or counts them at the end."""
 
     def __init__(self, plans: Sequence[DirectoryPlan], *, show_all: bool) -> None:
         self._show_all = show_all
@@ -52,7 +52,7 @@ class FindingPrinter:
         self._next = NextSteps(plans)
 
     def add(self, finding: Finding) -> None:
-        """Add a finding; a terminal gets only the first problems, a pipe all of them."""
+        """Add a finding; a terminal shows only the first problems, unless all are to be shown."""
         self._next.add(finding)
         if finding.severity is Severity.INFO:
             self._notes.append(finding)
