@@ -50,6 +50,9 @@ CLICK_COMMAND = """
         elif end == "interrupt":
             os.kill(os.getpid(), signal.SIGINT)
             signal.pause()
+        elif end == "prompt":
+            click.termui.visible_prompt_func = lambda _: os.kill(os.getpid(), signal.SIGINT) or signal.pause()
+            click.prompt("", prompt_suffix="")
         elif end == "flood":
             for _ in range(100000):
                 print("line")
@@ -233,8 +236,9 @@ def test_a_verbatim_command_gets_its_arguments_as_typed(driver: Path, before: tu
     assert done.stdout == "['--files', 'a,b', '--help', '--debug', '--', '-x'] False\n"
 
 
-def test_an_interrupt_ends_quietly_by_its_signal(driver: Path) -> None:
-    done = run(driver, "try", "interrupt")
+@pytest.mark.parametrize("end", ["interrupt", "prompt"])
+def test_an_interrupt_ends_quietly_by_its_signal(driver: Path, end: str) -> None:
+    done = run(driver, "try", end)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 

@@ -85,12 +85,14 @@ def complete(instruction: str) -> int:
 
 
 def run_group(arguments: list[str], settings: Settings) -> int:
-    """Run the group with these arguments; click's exceptions become an exit code, a UsageError or an OctavoError."""
+    """Run the group with these arguments; click's exceptions become an exit code or errors that `main` reports."""
     try:
         with octavo.make_context("octavo", arguments, obj=settings) as context:
             return octavo.invoke(context) or 0
     except click.exceptions.Exit as ended:
         return ended.exit_code
+    except click.Abort:  # what a prompt raises at Ctrl-C, and at the end of its input
+        raise KeyboardInterrupt from None
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
