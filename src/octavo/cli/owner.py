@@ -131,17 +131,13 @@ def loss_of(log: PartitionLog, base_offset: int, losses: Losses) -> LostPart:
 
 def lost_text(loss: LostPart) -> str:
     """A loss such as `offsets 2013–2016 (4 records, 304 bytes) and 53943 zeros`."""
-    parts = []
-    if loss.first_offset is not None:
+    parts, first, last = [], loss.first_offset, loss.last_offset
+    if first is not None:
+        offsets = f"offset {first}" if last in (None, first) else f"offsets {first}–{last}"
         held = f" ({many(loss.records, 'record')}, {many(loss.batch_bytes, 'byte')})" if loss.batch_bytes else ""
-        parts.append(offsets_text(loss.first_offset, loss.last_offset) + held)
+        parts.append(offsets + held)
     if loss.zeros:
         parts.append(many(loss.zeros, "zero"))
     if loss.other_bytes:
         parts.append(f"{many(loss.other_bytes, 'byte')} without a batch" if parts else many(loss.other_bytes, "byte"))
     return " and ".join(parts) or "0 bytes"
-
-
-def offsets_text(first: int, last: int | None) -> str:
-    """One offset, or the first and the last of several."""
-    return f"offset {first}" if last in (None, first) else f"offsets {first}–{last}"

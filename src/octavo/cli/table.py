@@ -29,12 +29,12 @@ class TableColumn(NamedTuple):
     wraps: bool = False
 
 
-def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows under their columns' names.
+def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows under their columns' names: a dash for None and for an empty list, commas between several values.
 
     On a terminal, the cells of the first column, which is text, are shortened if dropping columns is not enough.
     """
-    cells = [[column.name for column in columns], *([plain(cell) for cell in row] for row in rows)]
+    cells = [[column.name for column in columns], *([plain(_cell_text(value)) for value in row] for row in rows)]
     widths = [max(len(row[slot]) for row in cells) for slot in range(len(columns))]
     kept = list(range(len(columns)))
     if sys.stdout.isatty():
@@ -59,13 +59,6 @@ def print_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -
         for line in last:
             print(f"{start}{line}".rstrip())
             start = " " * len(start)
-
-
-def cell_text(value: object) -> str:
-    """A value in a table cell: a dash for what is missing, commas between several values."""
-    if isinstance(value, list | tuple):
-        return ",".join(map(str, value)) or "-"
-    return "-" if value is None else str(value)
 
 
 def iso_time(timestamp: int) -> str | None:
@@ -102,6 +95,12 @@ def fitted(start: str, *texts: str, style: Callable[[str], str] = str) -> Iterat
         yield start if len(start) <= width else f"{start[: width - 1]}…"
     for line in lines:
         yield " " * indent + line
+
+
+def _cell_text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value)) or "-"
+    return "-" if value is None else str(value)
 
 
 def _total(widths: Sequence[int], kept: Sequence[int]) -> int:

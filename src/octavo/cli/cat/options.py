@@ -21,8 +21,6 @@ from octavo.cli.options import (
 from octavo.cli.runner import spark_option
 from octavo.scanner.lookup.bounds import FromEnd, Offset
 
-FORMS = ["json", "raw", "csv", "arrow", "parquet"]
-
 
 def _start(context: click.Context, option: click.Parameter, text: str | None) -> Offset | None:
     if text is not None and text.startswith("-") and text[1:].isascii() and text[1:].isdigit():
@@ -73,7 +71,7 @@ cat_options = in_order(
     ),
     isolation_option,
     click.option(
-        "--format", "given_form", type=click.Choice(FORMS),
+        "--format", "given_form", type=click.Choice(["json", "raw", "csv", "arrow", "parquet"]),
         help="json: one object per line (default); raw: values, each with a line break; arrow: an IPC stream.",
     ),
     click.option("--json", "as_json", is_flag=True, help="The same as --format json."),

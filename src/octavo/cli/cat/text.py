@@ -22,15 +22,11 @@ def _text(content: bytes) -> str:
     try:
         return encode_basestring(content.decode("utf-8"))
     except UnicodeDecodeError:
-        return f'{{"base64":"{base64.b64encode(content).decode("ascii")}"}}'
+        return f'{{"base64":{_base64(content)}}}'
 
 
 def _base64(content: bytes) -> str:
     return f'"{base64.b64encode(content).decode("ascii")}"'
-
-
-def _hex(content: bytes) -> str:
-    return f'"{content.hex()}"'
 
 
 class JsonBytes(bytes):
@@ -41,7 +37,7 @@ def _json_or_text(content: bytes) -> str:
     return content.decode() if isinstance(content, JsonBytes) else _text(content)
 
 
-SHOWN: dict[str, Show] = {"text": _text, "base64": _base64, "hex": _hex}
+SHOWN: dict[str, Show] = {"text": _text, "base64": _base64, "hex": lambda content: f'"{content.hex()}"'}
 
 
 def write_text(

@@ -21,21 +21,20 @@ class CountedRecords:
         self._records = iter(records)
         self._tasks = tasks
         self._progress = progress
-        self._told = 0
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        before, slot = 0, 0  # the bytes of the tasks that are done, and the task that is being read
+        reported, before, slot = 0, 0, 0  # bytes, the bytes of the tasks that are done, and the task that is being read
         while several := list(islice(self._records, _RECORDS_AT_ONCE)):
             yield from several
             self.count += len(several)
             last = several[-1]
             while not _holds(self._tasks[slot], last):
                 before, slot = before + self._tasks[slot].size, slot + 1
-            self._tell(before + _done(self._tasks[slot], last.offset))
-
-    def _tell(self, size: int) -> None:
-        self._progress(size - self._told)
-        self._told = size
+            task = self._tasks[slot]
+            offsets = last.offset + 1 - task.start_offset
+            done = before + task.size * offsets // (task.end_offset - task.start_offset)
+            self._progress(done - reported)
+            reported = done
 
 
 def say_written(output: str, files: int, records: int, size: int) -> None:
@@ -46,7 +45,3 @@ def say_written(output: str, files: int, records: int, size: int) -> None:
 def _holds(task: ReadTask, record: ConsumerRecord) -> bool:
     is_there = (task.topic, task.partition) == (record.topic, record.partition)
     return is_there and task.start_offset <= record.offset < task.end_offset
-
-
-def _done(task: ReadTask, offset: int) -> int:
-    return task.size * (offset + 1 - task.start_offset) // (task.end_offset - task.start_offset)

@@ -14,11 +14,11 @@ from octavo.cli.options import (
     topics_option,
     unpacked_option,
 )
-from octavo.cli.table import TableColumn, cell_text, fitted, iso_time, print_table
+from octavo.cli.table import TableColumn, fitted, iso_time, print_table
 from octavo.cli.units import config_cell, size_cell
 from octavo.format.names import TOPIC_STORE
 from octavo.jobs.describe.cluster import DescribedCluster, DiskDescription
-from octavo.jobs.describe.topics import ConfigInForce, PartitionDescription, TopicDescription
+from octavo.jobs.describe.topics import PartitionDescription, TopicDescription
 from octavo.jobs.describe.transactions import OpenTransaction
 from octavo.storage.topics.metadata_configs import METADATA_FOLDER
 from octavo.storage.topics.topic_configs import DEFAULT_SOURCE
@@ -53,6 +53,7 @@ _PARTITIONS = (
     TableColumn("replicas", importance=3),
     TableColumn("isr", importance=2),
 )
+_SOURCES_OF_TOPICS = (TOPIC_STORE, METADATA_FOLDER)
 _CONFIGS = TableColumn("config"), TableColumn("value"), TableColumn("source", importance=1)
 _TRANSACTIONS = (
     TableColumn("transactionalId"),
@@ -96,7 +97,7 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], as_json: bool) ->
 
 
 def _print_cluster(found: DescribedCluster, topics: Sequence[TopicDescription]) -> None:
-    print_table(_DISKS, [[cell_text(value) for value in _disk_cells(disk)] for disk in found.disks()])
+    print_table(_DISKS, [_disk_cells(disk) for disk in found.disks()])
     if found.features:
         levels = ", ".join(f"{name} {level}" for name, level in sorted(found.features.items()))
         print()
@@ -111,7 +112,7 @@ def _print_topics(topics: Sequence[TopicDescription]) -> None:
     for number, topic in enumerate(topics):
         print("\n" if number else "", end="")
         echo(f"{topic.topic}, id {topic.topic_id or '-'}")
-        print_table(_PARTITIONS, [[cell_text(value) for value in _placed(part)] for part in topic.partitions])
+        print_table(_PARTITIONS, [_partition_cells(partition) for partition in topic.partitions])
         configs = [(name, config_cell(name, found.value or "-"), found.source) for name, found in topic.configs.items()]
         print()
         print_table(_CONFIGS, sorted(configs, key=lambda row: row[2] == DEFAULT_SOURCE))
@@ -132,7 +133,7 @@ def _print_transactions(transactions: Sequence[OpenTransaction]) -> None:
         )
         for transaction in transactions
     ]
-    print_table(_TRANSACTIONS, [[cell_text(value) for value in row] for row in rows])
+    print_table(_TRANSACTIONS, rows)
 
 
 def _disk_cells(disk: DiskDescription) -> tuple[object, ...]:
@@ -141,21 +142,16 @@ def _disk_cells(disk: DiskDescription) -> tuple[object, ...]:
     return *identity, disk.partitions, size_cell(disk.size), disk.not_current, stopped
 
 
-def _topic_cells(topic: TopicDescription) -> list[str]:
-    own = {name: str(config.value) for name, config in topic.configs.items() if _is_own(config)}
+def _topic_cells(topic: TopicDescription) -> tuple[object, ...]:
+    # Other sources hold values for all topics of a broker.
+    own = {name: str(found.value) for name, found in topic.configs.items() if found.source in _SOURCES_OF_TOPICS}
     shown = ", ".join(f"{name}={config_cell(name, value)}" for name, value in own.items())
     magics = sorted({magic for partition in topic.partitions for magic in partition.magics})
     size = sum(partition.size for partition in topic.partitions)
-    formats = [f"v{magic}" for magic in magics]
-    return [topic.topic, *map(cell_text, (len(topic.partitions), size_cell(size), formats, shown or None))]
+    return topic.topic, len(topic.partitions), size_cell(size), [f"v{magic}" for magic in magics], shown or None
 
 
-def _is_own(config: ConfigInForce) -> bool:
-    """Whether the value was set for the topic itself, not for all topics of the broker."""
-    return config.source in (TOPIC_STORE, METADATA_FOLDER)
-
-
-def _placed(partition: PartitionDescription) -> tuple[object, ...]:
+def _partition_cells(partition: PartitionDescription) -> tuple[object, ...]:
     last = partition.leader_epochs[-1] if partition.leader_epochs else None
     return (
         partition.topic_partition.partition,

@@ -8,7 +8,7 @@ import click
 
 from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, print_json, say_notes, unpacked_option
-from octavo.cli.table import TableColumn, cell_text, iso_time, print_table
+from octavo.cli.table import TableColumn, iso_time, print_table
 from octavo.jobs.describe.groups import CommittedOffset, DescribedGroups, GroupDescription, MemberDescription
 
 _COLUMNS = (
@@ -84,13 +84,14 @@ def _offset_fields(committed: CommittedOffset) -> dict[str, object]:
     }
 
 
-def _rows(group: GroupDescription) -> Iterator[list[str]]:
+def _rows(group: GroupDescription) -> Iterator[tuple[object, ...]]:
     """One row per committed offset; a group without any has one row, too."""
     owners = {partition: member for member in group.members for partition in member.assignment}
-    start = [group.group, group.type, group.state]
+    start = group.group, group.type, group.state
     for committed in group.offsets:
         owner = owners.get(str(committed.topic_partition))
-        values = (
+        yield (
+            *start,
             *committed.topic_partition,
             committed.offset,
             committed.log_end_offset,
@@ -100,6 +101,5 @@ def _rows(group: GroupDescription) -> Iterator[list[str]]:
             owner and owner.host,
             committed.metadata or None,
         )
-        yield [*start, *map(cell_text, values)]
     if not group.offsets:
-        yield [*start, *["-"] * (len(_COLUMNS) - len(start))]
+        yield *start, *[None] * (len(_COLUMNS) - len(start))

@@ -9,12 +9,11 @@ from octavo.cli.options import command as declare
 from octavo.cli.settings import Settings
 
 
-def _commands(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in COMMANDS if name.startswith(incomplete)]
-
-
 @declare("help")
-@click.argument("name", metavar="[COMMAND]", required=False, shell_complete=_commands)
+@click.argument(
+    "name", metavar="[COMMAND]", required=False,
+    shell_complete=lambda _, __, incomplete: [name for name in COMMANDS if name.startswith(incomplete)],
+)  # fmt: skip
 @click.pass_context
 def command(context: click.Context, name: str | None) -> int:
     """Explain a command, or list all of them."""

@@ -19,7 +19,7 @@ from octavo.cli.options import (
     user_topics_option,
 )
 from octavo.cli.settings import UsageError
-from octavo.cli.table import TableColumn, cell_text, iso_time, print_table
+from octavo.cli.table import TableColumn, iso_time, print_table
 from octavo.format.names import TopicPartition
 from octavo.format.record import SpecialTimestamp
 from octavo.scanner.damage.passed_damage import not_read
@@ -129,12 +129,11 @@ def _is_uncertain(files: PartitionFiles, question: _Question, found: LookupResul
     return any(note.is_damage for note in decisive)
 
 
-def _cells(topic_partition: TopicPartition, found: LookupResult) -> list[str]:
+def _cells(topic_partition: TopicPartition, found: LookupResult) -> tuple[object, ...]:
     if found.offset == NOT_FOUND:
-        return [*map(str, topic_partition), *["-"] * 4]
+        return *topic_partition, None, None, None, None
     segment = None if found.segment is None else found.segment.name()
-    values = found.offset, iso_time(found.timestamp), segment, found.batch_position
-    return [*map(str, topic_partition), *map(cell_text, values)]
+    return *topic_partition, found.offset, iso_time(found.timestamp), segment, found.batch_position
 
 
 def _look_up(files: PartitionFiles, question: _Question) -> tuple[LookupResult, list[Note]]:

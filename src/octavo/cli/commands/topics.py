@@ -8,13 +8,14 @@ from octavo.cli.options import command as declare
 from octavo.cli.options import json_option, logdirs_argument, print_json, say_notes, topics_option, unpacked_option
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
-from octavo.cli.table import TableColumn, cell_text, iso_time, print_table
+from octavo.cli.table import TableColumn, iso_time, print_table
 from octavo.cli.units import size_cell
 from octavo.format.compression.codec import CODECS
 from octavo.jobs.count import PartitionCount, TopicCounts
 from octavo.kernels.layout import NO_TIMESTAMP
 
-COLUMNS = (
+_CODEC_NAMES = {int(codec): row.name for codec, row in CODECS.items()}
+_COLUMNS = (
     TableColumn("topic"),
     TableColumn("partition", right=True),
     TableColumn("topicId", importance=1),
@@ -53,7 +54,7 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], master: str | Non
                 print_json(_fields(row))
             counts.append(row)
     if not as_json and (counts or sys.stdout.isatty()):
-        print_table(COLUMNS, [_cells(row) for row in counts])
+        print_table(_COLUMNS, [_cells(row) for row in counts])
     say_notes(counting.counted)
     return 1 if counting.damage_count else 0
 
@@ -72,20 +73,11 @@ def _fields(row: PartitionCount) -> dict[str, object]:
         "firstTimestamp": NO_TIMESTAMP if tally.first_timestamp is None else tally.first_timestamp,
         "maxTimestamp": tally.max_timestamp,
         "magics": sorted(tally.magics),
-        "codecs": [_codec(codec) for codec in sorted(tally.codecs)],
+        "codecs": [_CODEC_NAMES.get(codec, str(codec)) for codec in sorted(tally.codecs)],
     }
 
 
-def _cells(row: PartitionCount) -> list[str]:
+def _cells(row: PartitionCount) -> list[object]:
     first, last = row.tally.first_timestamp, row.tally.max_timestamp
-    times = {
-        "firstTimestamp": None if first is None else iso_time(first),
-        "maxTimestamp": iso_time(last),
-    }
-    fields = {**_fields(row), **times, "bytes": size_cell(row.tally.size)}
-    return [cell_text(value) for value in fields.values()]
-
-
-def _codec(number: int) -> str:
-    names = {int(codec): row.name for codec, row in CODECS.items()}
-    return names.get(number, str(number))
+    times = {"firstTimestamp": None if first is None else iso_time(first), "maxTimestamp": iso_time(last)}
+    return list({**_fields(row), **times, "bytes": size_cell(row.tally.size)}.values())

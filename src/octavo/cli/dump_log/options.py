@@ -59,13 +59,7 @@ FLAGS = {
         Flag("version", "Print the version of Kafka whose tool this is."),
     )
 }
-TOPIC_DECODERS = (
-    "offsets-decoder",
-    "transaction-log-decoder",
-    "cluster-metadata-decoder",
-    "remote-log-metadata-decoder",
-    "share-group-state-decoder",
-)
+_TOPIC_DECODERS = [name for name in FLAGS if name.endswith("-decoder")]  # in the order in which Kafka looks for them
 
 
 class Options:
@@ -124,11 +118,11 @@ class Options:
 
     @property
     def topic_decoder(self) -> str | None:
-        return next((name for name in TOPIC_DECODERS if self.has(name)), None)
+        return next(filter(self.has, _TOPIC_DECODERS), None)
 
     @property
     def print_data_log(self) -> bool:
-        return any(map(self.has, ("print-data-log", "key-decoder-class", "value-decoder-class", *TOPIC_DECODERS)))
+        return any(map(self.has, ("print-data-log", "key-decoder-class", "value-decoder-class", *_TOPIC_DECODERS)))
 
     @property
     def deep_iteration(self) -> bool:

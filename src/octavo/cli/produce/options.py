@@ -8,15 +8,13 @@ from octavo.cli.options import in_order, key_values
 from octavo.cli.produce.json_lines import FORMS as SHOWN
 from octavo.format.compression import CODECS
 
-FORMS = ["lines", "json", "arrow", "parquet"]
-
 produce_options = in_order(
     click.option(
         "--file", "files", multiple=True, type=click.Path(exists=True, dir_okay=False), metavar="FILE",
         help="Read this file instead of stdin; may be repeated.",
     ),
     click.option(
-        "--format", "form", type=click.Choice(FORMS),
+        "--format", "form", type=click.Choice(["lines", "json", "arrow", "parquet"]),
         help="lines: one value per line; json: what `octavo cat` prints; arrow: an IPC stream or file. "
         "Default: by the file's name, or lines.",
     ),

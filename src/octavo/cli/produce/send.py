@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import BinaryIO
 
 from octavo.cli.produce.lines import Input
@@ -13,6 +14,10 @@ from octavo.errors import OctavoError, RecordsRejected
 def send_records(producer: Producer, topic: str, records: Iterator[Input], *, repartition: bool) -> None:
     """Send records and wait for them; stops at the first error."""
     failures: list[tuple[int, Exception]] = []  # the lines of records that did not get into the log, and why
+
+    def note(line: int, error: Exception) -> None:
+        failures.append((line, error))
+
     for record in records:
         partition = None if repartition else record.partition
         try:
@@ -20,7 +25,7 @@ def send_records(producer: Producer, topic: str, records: Iterator[Input], *, re
         except OctavoError as error:
             error.add_note(f"line {record.line}")
             raise
-        future.add_errback(lambda error, line=record.line: failures.append((line, error)))
+        future.add_errback(partial(note, record.line))
         if failures:
             break
     producer.flush()
