@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, cast
 
+from octavo.cli.cat.export import CountedRecords, export_records, say_written
 from octavo.cli.cat.options import cat_options
 from octavo.cli.cat.output import is_replaceable, opened
 from octavo.cli.cat.request import TEXT_FORMS, CatRequest
 from octavo.cli.cat.text import write_text
-from octavo.cli.cat.written import CountedRecords, say_written
 from octavo.cli.options import command as declare
 from octavo.cli.options import logdirs_argument, say_notes
 from octavo.cli.progress import progress_bar
@@ -45,8 +45,6 @@ def command(**options: Any) -> int:
     said = _say_notes(records, 0)
     output, form = request.output, request.form
     if output is not None and form not in TEXT_FORMS and is_replaceable(output):
-        from octavo.cli.cat.export import export_records
-
         with job_runner(request.master) as runner:
             limit, text = request.max_messages, request.text
             damage_count = export_records(records, output, cast("ExportForm", form), limit, runner, text=text)

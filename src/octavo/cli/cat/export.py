@@ -1,19 +1,23 @@
-"""`octavo cat --format arrow|parquet --output`: runs the export job, with a progress bar."""
+"""Writes the files of `octavo cat --output`: runs the export job, or counts the records that go into a text file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from octavo.cli.cat.output import is_folder, made_at
-from octavo.cli.cat.written import say_written
-from octavo.cli.options import say_notes
+from octavo.cli.options import echo, many, say_notes
 from octavo.cli.progress import progress_bar
 from octavo.jobs import export
 from octavo.jobs.export import ExportForm, ExportRequest, ExportResult, ExportTask
 from octavo.scanner.api import Scan
-from octavo.system.runner import Runner, TaskOutcome, ThreadRunner
+from octavo.scanner.reading.plan import ReadTask
+from octavo.scanner.reading.records import ConsumerRecord
+from octavo.system.runner import Progress, Runner, TaskOutcome, ThreadRunner
+
+_RECORDS_AT_ONCE = 4096
 
 
 def export_records(
@@ -33,9 +37,43 @@ def export_records(
     return sum(result.damage_count for result in results)
 
 
+class CountedRecords:
+    """Yields the records of tasks, in order, and counts them; progress is reported in bytes of log."""
+
+    def __init__(self, records: Iterable[ConsumerRecord], tasks: Sequence[ReadTask], progress: Progress) -> None:
+        self.count = 0
+        self._records = iter(records)
+        self._tasks = tasks
+        self._progress = progress
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        reported, before, slot = 0, 0, 0  # bytes, the bytes of the tasks that are done, and the task that is being read
+        while several := list(islice(self._records, _RECORDS_AT_ONCE)):
+            yield from several
+            self.count += len(several)
+            last = several[-1]
+            while not _holds(self._tasks[slot], last):
+                before, slot = before + self._tasks[slot].size, slot + 1
+            task = self._tasks[slot]
+            offsets = last.offset + 1 - task.start_offset
+            done = before + task.size * offsets // (task.end_offset - task.start_offset)
+            self._progress(done - reported)
+            reported = done
+
+
+def say_written(output: str, files: int, records: int, size: int) -> None:
+    """Print on stderr what was written."""
+    echo(f"{output}: {many(files, 'file')}, {many(records, 'record')}, {many(size, 'byte')}", err=True)
+
+
 def _outcomes(tasks: list[ExportTask], runner: Runner) -> Iterable[TaskOutcome[ExportTask, ExportResult]]:
     with progress_bar("exporting", sum(task.size for task in tasks)) as progress:
         if isinstance(runner, ThreadRunner):  # it also reports progress within a task
             yield from runner.run(partial(export.run, advance=progress), tasks)
         else:
             yield from runner.run(export.run, tasks, progress)
+
+
+def _holds(task: ReadTask, record: ConsumerRecord) -> bool:
+    is_there = (task.topic, task.partition) == (record.topic, record.partition)
+    return is_there and task.start_offset <= record.offset < task.end_offset

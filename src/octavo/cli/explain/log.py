@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from octavo.cli.explain.locate import BatchPlacement, FileTail, batch_with_byte, batch_with_offset, tail_text
-from octavo.cli.explain.open_log import OpenLog
+from octavo.cli.explain.open_log import BatchPlacement, FileTail, OpenLog, batch_with_byte, batch_with_offset, tail_text
 from octavo.cli.explain.overview import Overview
 from octavo.cli.explain.show import Form, show_anatomy, show_overview, show_page
 from octavo.cli.options import many
@@ -21,9 +20,7 @@ _MOST_RECORDS = 10_000
 _RECORDS_ON_A_PAGE = 20
 
 
-def explain_log(
-    location: Location, position: int | None, offset: int | None, form: Form, *, all_records: bool = False
-) -> int:
+def explain_log(location: Location, position: int | None, offset: int | None, form: Form, *, all_records: bool) -> int:
     with OpenLog(location) as log:
         if position is not None:
             most = None if all_records else _MOST_RECORDS

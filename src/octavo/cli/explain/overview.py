@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from octavo.cli.explain.locate import FileTail, tail_text
-from octavo.cli.explain.open_log import OpenLog
+from octavo.cli.explain.open_log import FileTail, OpenLog, tail_text
 from octavo.format.anatomy.meanings import attribute_flags, codec_text
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.chunk_walk import Chunk

@@ -18,7 +18,7 @@ Form = Literal["text", "json", "html"]
 _MOST_NODES = 200  # on a page
 
 
-def show_anatomy(node: Node, form: Form, title: str = "") -> int:
+def show_anatomy(node: Node, form: Form, title: str) -> int:
     if form == "json":
         print_json(_node_json(node))
     elif form == "html":
@@ -52,7 +52,7 @@ def show_page(title: str, nodes: Iterable[Node]) -> int:
     return int(any(True for node in found[:_MOST_NODES] for _ in node.problems()))
 
 
-def show_entries(nodes: Iterable[Node], form: Form, title: str = "") -> int:
+def show_entries(nodes: Iterable[Node], form: Form, title: str) -> int:
     if form == "html":
         return show_page(title, nodes)
     damaged, node = False, None
