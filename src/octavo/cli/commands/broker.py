@@ -137,8 +137,8 @@ def _take_all_descriptors() -> None:
 
 
 def _settle_memory() -> None:
-    """Exempt existing objects from garbage collection, and collect the rest less often: requests hardly leave
-    cycles, and looking for them took 3 % of the time."""
+    """Exempt existing objects from garbage collection, and collect the rest less often: requests leave hardly
+    any cycles, and looking for them took 3 % of the time."""
     gc.freeze()
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
 

@@ -108,7 +108,7 @@ def _print_cluster(found: DescribedCluster, topics: Sequence[TopicDescription]) 
 
 
 def _print_topics(topics: Sequence[TopicDescription]) -> None:
-    """Print everything about each topic; configs that have Kafka's default come last."""
+    """Print everything about each topic; configs that are not set anywhere come last."""
     for number, topic in enumerate(topics):
         print("\n" if number else "", end="")
         echo(f"{topic.topic}, id {topic.topic_id or '-'}")

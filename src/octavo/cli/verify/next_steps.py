@@ -21,7 +21,8 @@ _OUT_OF_REACH = {FindingKind.UNREADABLE_FILE, FindingKind.NAME, FindingKind.DIRE
 
 
 class NextSteps:
-    """Collects findings; gives advice on each directory with problems, or else on the first with traces of a crash."""
+    """Collects findings; gives advice on each directory with problems that a command helps with, or else on the first
+    directory with traces of a crash."""
 
     def __init__(self, plans: Sequence[DirectoryPlan]) -> None:
         self._plans = plans
