@@ -23,8 +23,7 @@ _ADDS_FROM_VERSION = 5
 def handle(request: Request, context: Context) -> Answer:
     body = request.body
     try:
-        if not context.allows_transactional_id(request.client, Operation.WRITE, body["transactionalId"]):
-            raise RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        context.check_transactional_id(request.client, Operation.WRITE, body["transactionalId"])
         context.check_member(request.client, body["groupId"])
     except RequestError as error:
         return refused(request, "name", error.code)
