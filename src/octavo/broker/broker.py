@@ -78,30 +78,30 @@ class Broker(AsyncClosing):
         listeners = check_addresses(listen, advertise, given, allow_remote=allow_remote, metrics=metrics)
         self._is_read_only = read_only
         with ExitStack() as opening:
-            is_given = isinstance(logs, LogDir)
-            if read_only and not isinstance(logs, LogDir):
-                logs = opening.enter_context(owned_as(LogDir, logs, Ownership.read_only(configs or {})))
-            elif not isinstance(logs, LogDir):
-                logs = opening.enter_context(LogDir(logs, configs=configs, create=True, upkeep=upkeep))
-            for folder, error in logs.unreadable.items():
+            if isinstance(logs, LogDir):
+                self.logs = logs
+            elif read_only:
+                self.logs = opening.enter_context(owned_as(LogDir, logs, Ownership.read_only(configs or {})))
+            else:
+                self.logs = opening.enter_context(LogDir(logs, configs=configs, create=True, upkeep=upkeep))
+            for folder, error in self.logs.unreadable.items():
                 _log.warning("%s is not served: %s", folder, described(error))
-            logs.make_missing()
+            self.logs.make_missing()
             self._own = opening.pop_all()
-        self.logs = logs
         self._executor = ThreadPoolExecutor(_THREADS, "octavo-broker")
         self._loop = self.make_loop()
         self._thread = threading.Thread(target=self._run, name="octavo-broker", daemon=True)
         self._is_closed = False
         serving = asyncio.run_coroutine_threadsafe(self._serve(listeners), self._loop)
         self._thread.start()
-        if is_given:
-            logs.close_first(self)
+        if self.logs is logs:
+            self.logs.close_first(self)
         on_fork(self)
         try:
             self.addresses = serving.result()
             self.address = next(iter(self.addresses.values()))
             if metrics is not None:
-                self._metrics = MetricsServer(self._server.collector(logs), parse_listener(metrics)[1])
+                self._metrics = MetricsServer(self._server.collector(self.logs), parse_listener(metrics)[1])
                 self.metrics_address = self._metrics.address
         except BaseException:
             self.close()

@@ -54,7 +54,7 @@ class Kafka(AsyncClosing):
         self._is_closed = False
         self._producer: Producer | None = None
         try:
-            self._slate = Slate(self._base / "logs", self._configs, _path(start_from))
+            self._slate = Slate(self._base / "logs", self._configs, start_from)
         except BaseException:
             self._remove()
             raise
@@ -164,7 +164,7 @@ class Kafka(AsyncClosing):
         port = self._slate.broker.address.port
         self._close_slate(discard=True)
         shutil.rmtree(self._base / "logs")
-        self._slate = Slate(self._base / "logs", self._configs, _path(start_from), port)
+        self._slate = Slate(self._base / "logs", self._configs, start_from, port)
 
     def last_requests(self, count: int) -> str:
         """The last requests as text, for a report."""
@@ -191,7 +191,3 @@ class Kafka(AsyncClosing):
     def __repr__(self) -> str:
         state = "closed" if self._is_closed else f"listening on {self.bootstrap_servers}"
         return f"<Kafka in {self._base / 'logs'}: {state}>"
-
-
-def _path(given: str | Path | None) -> Path | None:
-    return None if given is None else Path(given)

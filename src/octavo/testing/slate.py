@@ -32,9 +32,9 @@ KEEP_ALL = {"log.retention.ms": -1}
 class Slate:
     """Starting a new slate takes about as long as emptying the old one would, and leaves nothing of it."""
 
-    def __init__(self, path: Path, configs: Mapping[str, Given], start_from: Path | None, port: int = 0) -> None:
+    def __init__(self, path: Path, configs: Mapping[str, Given], start_from: str | Path | None, port: int = 0) -> None:
         if start_from is not None:
-            _copy(start_from, path)
+            _copy(Path(start_from), path)
             configs = {**KEEP_ALL, **configs}
         shifted = ShiftedClock()
         scheduler = ThreadScheduler(threads=1, clock=shifted)

@@ -11,7 +11,7 @@ from collections import Counter
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Request, later
-from octavo.broker.resources import shown_topic_configs
+from octavo.broker.resources import topic_configs
 from octavo.broker.security.acls import Operation
 from octavo.errors import InvalidPartitionsError, OctavoError, PolicyViolationError
 from octavo.format.messages.schema import Row
@@ -64,7 +64,7 @@ def _create(request: Request, context: Context, row: Row) -> Row:
         return {**created, "topicConfigErrorCode": ErrorCode.TOPIC_AUTHORIZATION_FAILED, **hidden}
     shown = [
         {name: config[name] for name in ("name", "value", "readOnly", "configSource") if name in config}
-        for config in shown_topic_configs(configs, context)
+        for config in topic_configs(configs, context)
     ]
     return {**created, "numPartitions": partitions, "replicationFactor": 1, "configs": shown}
 
