@@ -44,19 +44,20 @@ _THREADS = 4  # for work that waits for a disk, such as creating and deleting to
 class Broker(AsyncClosing):
     """Serves log directories to Kafka's clients until it is closed; use it in a `with` or `async with` statement.
 
-    Given paths, it opens them with a broker's upkeep and closes them at the end; given a LogDir, it serves that and
-    leaves it open. Either way, `logs` is the LogDir that it serves. It listens on loopback, on a free port, unless told
-    otherwise: `listen` is one address or several, each `[PROTOCOL://]host:port`, where PROTOCOL is PLAINTEXT, SSL,
-    SASL_PLAINTEXT, SASL_SSL, or a name in `listener.security.protocol.map`; none may occur twice. `configs` has Kafka's
+    Given paths, it opens them, with a broker's upkeep unless `upkeep` is False, and closes them at the end; given a
+    LogDir, it serves that and leaves it open. Either way, `logs` is the LogDir that it serves. It listens on loopback,
+    on a free port, unless told otherwise: `listen` is one address or several, each `[PROTOCOL://]host:port`, where
+    PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, or a name in `listener.security.protocol.map`; none may occur
+    twice. `advertise` gives the addresses that clients are told to use instead, in the same form. `configs` has Kafka's
     names; a LogDir that is already open has its own `configs` and `upkeep`, so neither can be given here. The config
     `listeners` is used if `listen` is not given. An address that other machines can use without logging in needs
     `allow_remote`; `metrics` has no login.
 
     With `read_only` every request that would change something is refused, and paths are neither locked nor changed:
-    clients see the directories as recovery would leave them now. They may be the disk of a dead broker, a backup, or
-    a running broker's directories; what that broker appends later is not seen. URLs, such as `s3://bucket/logs`, are
-    served too: what clients read is fetched into a temporary folder, which is removed at the end. `metrics` is an
-    address on which Prometheus finds the broker's metrics; it needs the extra `octavo[metrics]`.
+    clients see the directories as recovery would leave them at the start. They may be the disk of a dead broker, a
+    backup, or a running broker's directories; what that broker appends later is not seen. URLs, such as
+    `s3://bucket/logs`, are served too: what clients read is fetched into a temporary folder, which is removed at the
+    end. `metrics` is an address on which Prometheus finds the broker's metrics; it needs the extra `octavo[metrics]`.
     """
 
     def __init__(
@@ -203,8 +204,8 @@ def check_addresses(
     allow_remote: bool,
     metrics: str | None,
 ) -> list[Listener]:
-    """The listeners of a broker. Raises if one is invalid or exposed, or if an address is in use, so that a broker that
-    cannot start leaves no new directory behind."""
+    """The listeners of a broker. Raises if an address is invalid, exposed or in use: called before a directory is
+    created, so that none is left behind."""
     if listen is None and "listeners" not in configs:
         listen = _ANY_LOCAL_PORT
     listeners = listeners_of(_several(listen), _several(advertise), configs)

@@ -17,7 +17,7 @@ class UnknownTopicIdError(KafkaError, kafka_name="UnknownTopicIdException", erro
 
 
 class Topic:
-    """The open partitions of a topic, in order."""
+    """The partitions of a topic, in order."""
 
     def __init__(self, name: str) -> None:
         self.name = name

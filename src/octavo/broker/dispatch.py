@@ -43,7 +43,7 @@ class _Served(NamedTuple):
 
 
 class Dispatcher:
-    """Lives on the loop's thread."""
+    """Lives on the loop's thread, except for `counts`."""
 
     def __init__(self, context: Context, executor: Executor) -> None:
         self.context = context
@@ -95,7 +95,7 @@ class Dispatcher:
         return answer
 
     def counts(self) -> list[RequestCount]:
-        """The requests so far, by API and version."""
+        """The requests so far, by API and version. Any thread may call it."""
         return [served.tally for served in list(self._served.values())]
 
     def _serve(self, key: int, version: int) -> _Served | None:

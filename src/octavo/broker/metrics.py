@@ -32,7 +32,7 @@ class RequestCount:
 
 
 class BrokerCollector:
-    """Collects the metrics when they are requested; in between they cost nothing."""
+    """Collects the metrics when they are requested."""
 
     def __init__(self, log_dir: LogDir, counts: Callable[[], list[RequestCount]], limits: ConnectionLimits) -> None:
         self._log_dir = log_dir

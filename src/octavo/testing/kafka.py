@@ -31,7 +31,8 @@ class Kafka(AsyncClosing):
             producer = confluent_kafka.Producer({"bootstrap.servers": kafka.bootstrap_servers})
 
     `async with` works too. The broker has the configs that tests want (no waiting for a first rebalance, internal
-    topics with one partition), which `configs` override. It never waits for the disk.
+    topics with one partition), which `configs` override. It does not sync what it
+    writes to disk.
 
     Args:
         configs: broker configs by Kafka's names.

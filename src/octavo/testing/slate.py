@@ -30,7 +30,7 @@ KEEP_ALL = {"log.retention.ms": -1}
 
 
 class Slate:
-    """Starting a new slate takes about as long as emptying the old one would, and leaves nothing of it."""
+    """Starting a new slate takes about as long as emptying the old one would, and leaves nothing of the old one."""
 
     def __init__(self, path: Path, configs: Mapping[str, Given], start_from: str | Path | None, port: int = 0) -> None:
         if start_from is not None:

@@ -1,4 +1,5 @@
-"""The ACLs and SCRAM users in Octavo's own file in each log directory, and in a Kafka cluster's metadata."""
+"""The ACLs and SCRAM users: in Octavo's own file in each log directory or, until that exists, in a Kafka cluster's
+metadata."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class _Fetch:
         return is_urgent or size >= self._min_bytes
 
     def has_grown(self) -> bool:
-        """Whether a log has changed since it was read."""
+        """Whether a log has grown since it was read."""
         marks = [found.marks[0] for found in self._found.values() if found.marks is not None]
         return marks != [log.high_watermark for log in self.logs]
 
@@ -160,7 +160,7 @@ class _Fetch:
 
 
 class _FetchWait:
-    """A long poll: answered when there is enough data, or after max_wait_ms."""
+    """A long poll: answered as soon as `look` finds enough, or after `max_wait_ms`."""
 
     def __init__(self, fetch: _Fetch, loop: asyncio.AbstractEventLoop, max_wait_ms: int) -> None:
         self._fetch = fetch

@@ -21,7 +21,7 @@ def handle(request: Request, context: Context) -> Answer:
 def _answer(request: Request, context: Context, topic: str, row: Row) -> Row:
     found: Row = {"partition": row["partition"]}
     try:
-        if context.authorizer.allows_cluster(request.client, Operation.CLUSTER_ACTION):  # the client is a broker
+        if context.authorizer.allows_cluster(request.client, Operation.CLUSTER_ACTION):  # as a broker may
             log = context.catalog.named(topic).log(row["partition"])
         else:
             log = context.topic(request.client, Operation.DESCRIBE, topic).log(row["partition"])

@@ -1,4 +1,4 @@
-"""Heartbeat: a member of a classic group reports that it is alive, and learns whether it has to join again."""
+"""Heartbeat: a member that uses the classic protocol reports that it is alive, and learns whether to join again."""
 
 from __future__ import annotations
 
