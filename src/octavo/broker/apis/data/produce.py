@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from itertools import islice
 
-from octavo.broker.apis.data.transactional_batches import Abilities, TransactionalWrite, refused_partitions
+from octavo.broker.apis.data.transactional_batches import Abilities, refused_partitions
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, code_of
 from octavo.broker.request import Answer, CloseConnection, NoAnswer, Request
@@ -94,8 +94,7 @@ def _refused_partitions(request: Request, context: Context) -> dict[TopicPartiti
                 _check(request, row["records"])
                 batches[TopicPartition(found.name, row["index"])] = found.log(row["index"]), header["baseSequence"]
     abilities = Abilities(request.version >= _ABORTABLE_FROM_VERSION, request.version >= _ADDS_FROM_VERSION)
-    write = TransactionalWrite(request.body["transactionalId"], by, batches, abilities)
-    refused = refused_partitions(context, write)
+    refused = refused_partitions(context, request.body["transactionalId"], by, batches, abilities)
     return {one: _retriable(error, abilities) for one, error in refused.items()}
 
 
