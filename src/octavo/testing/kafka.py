@@ -183,7 +183,7 @@ class Kafka(AsyncClosing):
 
     def _close_slate(self, *, discard: bool) -> None:
         self._producer = None
-        self._slate.close(discard=discard)
+        self._slate.logs.close(discard=discard)  # which closes the broker first
 
     def _remove(self) -> None:
         if self.is_temporary:

@@ -47,9 +47,6 @@ class Slate:
             raise
         self.clock = BrokerClock(shifted, scheduler, self.broker.run_timers)
 
-    def close(self, *, discard: bool) -> None:
-        self.logs.close(discard=discard)  # which closes the broker first
-
 
 def _copy(source: Path, target: Path) -> None:
     """Copy a log directory to a new path; a partition's folder (`orders-0`) is copied into a new log directory."""
