@@ -44,19 +44,20 @@ _THREADS = 4  # for work that waits for a disk, such as creating and deleting to
 class Broker(AsyncClosing):
     """Serves log directories to Kafka's clients until it is closed; use it in a `with` or `async with` statement.
 
-    Given paths, it opens them with a broker's upkeep and closes them at the end; given a LogDir, it serves that and
-    leaves it open. Either way, `logs` is the LogDir that it serves. It listens on loopback, on a free port, unless told
-    otherwise: `listen` is one address or several, each `[PROTOCOL://]host:port`, where PROTOCOL is PLAINTEXT, SSL,
-    SASL_PLAINTEXT, SASL_SSL, or a name in `listener.security.protocol.map`; none may occur twice. `configs` has Kafka's
+    Given paths, it opens them, with a broker's upkeep unless `upkeep` is False, and closes them at the end; given a
+    LogDir, it serves that and leaves it open. Either way, `logs` is the LogDir that it serves. It listens on loopback,
+    on a free port, unless told otherwise: `listen` is one address or several, each `[PROTOCOL://]host:port`, where
+    PROTOCOL is PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, or a name in `listener.security.protocol.map`; none may occur
+    twice. `advertise` gives the addresses that clients are told to use instead, in the same form. `configs` has Kafka's
     names; a LogDir that is already open has its own `configs` and `upkeep`, so neither can be given here. The config
     `listeners` is used if `listen` is not given. An address that other machines can use without logging in needs
     `allow_remote`; `metrics` has no login.
 
     With `read_only` every request that would change something is refused, and paths are neither locked nor changed:
-    clients see the directories as recovery would leave them now. They may be the disk of a dead broker, a backup, or
-    a running broker's directories; what that broker appends later is not seen. URLs, such as `s3://bucket/logs`, are
-    served too: what clients read is fetched into a temporary folder, which is removed at the end. `metrics` is an
-    address on which Prometheus finds the broker's metrics; it needs the extra `octavo[metrics]`.
+    clients see the directories as recovery would leave them at the start. They may be the disk of a dead broker, a
+    backup, or a running broker's directories; what that broker appends later is not seen. URLs, such as
+    `s3://bucket/logs`, are served too: what clients read is fetched into a temporary folder, which is removed at the
+    end. `metrics` is an address on which Prometheus finds the broker's metrics; it needs the extra `octavo[metrics]`.
     """
 
     def __init__(
@@ -78,30 +79,30 @@ class Broker(AsyncClosing):
         listeners = check_addresses(listen, advertise, given, allow_remote=allow_remote, metrics=metrics)
         self._is_read_only = read_only
         with ExitStack() as opening:
-            is_given = isinstance(logs, LogDir)
-            if read_only and not isinstance(logs, LogDir):
-                logs = opening.enter_context(owned_as(LogDir, logs, Ownership.read_only(configs or {})))
-            elif not isinstance(logs, LogDir):
-                logs = opening.enter_context(LogDir(logs, configs=configs, create=True, upkeep=upkeep))
-            for folder, error in logs.unreadable.items():
+            if isinstance(logs, LogDir):
+                self.logs = logs
+            elif read_only:
+                self.logs = opening.enter_context(owned_as(LogDir, logs, Ownership.read_only(configs or {})))
+            else:
+                self.logs = opening.enter_context(LogDir(logs, configs=configs, create=True, upkeep=upkeep))
+            for folder, error in self.logs.unreadable.items():
                 _log.warning("%s is not served: %s", folder, described(error))
-            logs.make_missing()
+            self.logs.make_missing()
             self._own = opening.pop_all()
-        self.logs = logs
         self._executor = ThreadPoolExecutor(_THREADS, "octavo-broker")
         self._loop = self.make_loop()
         self._thread = threading.Thread(target=self._run, name="octavo-broker", daemon=True)
         self._is_closed = False
         serving = asyncio.run_coroutine_threadsafe(self._serve(listeners), self._loop)
         self._thread.start()
-        if is_given:
-            logs.close_first(self)
+        if self.logs is logs:
+            self.logs.close_first(self)
         on_fork(self)
         try:
             self.addresses = serving.result()
             self.address = next(iter(self.addresses.values()))
             if metrics is not None:
-                self._metrics = MetricsServer(self._server.collector(logs), parse_listener(metrics)[1])
+                self._metrics = MetricsServer(self._server.collector(self.logs), parse_listener(metrics)[1])
                 self.metrics_address = self._metrics.address
         except BaseException:
             self.close()
@@ -203,8 +204,8 @@ def check_addresses(
     allow_remote: bool,
     metrics: str | None,
 ) -> list[Listener]:
-    """The listeners of a broker. Raises if one is invalid or exposed, or if an address is in use, so that a broker that
-    cannot start leaves no new directory behind."""
+    """The listeners of a broker. Raises if an address is invalid, exposed or in use: called before a directory is
+    created, so that none is left behind."""
     if listen is None and "listeners" not in configs:
         listen = _ANY_LOCAL_PORT
     listeners = listeners_of(_several(listen), _several(advertise), configs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from octavo.client.log_dir import LogDir
 from octavo.errors import KafkaError, UnknownTopicOrPartitionError
@@ -17,7 +16,7 @@ class UnknownTopicIdError(KafkaError, kafka_name="UnknownTopicIdException", erro
 
 
 class Topic:
-    """The open partitions of a topic, in order."""
+    """The partitions of a topic, in order."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -36,24 +35,19 @@ class Topic:
         return found
 
 
-class _Listing(NamedTuple):
-    """The topics in one mapping of open logs."""
+class _Listing:
+    """The topics in one mapping of logs."""
 
-    logs: Mapping[TopicPartition, PartitionLog]
-    topics: dict[str, Topic]
-    by_id: dict[bytes, Topic]
-
-    @classmethod
-    def of(cls, logs: Mapping[TopicPartition, PartitionLog]) -> _Listing:
-        topics: dict[str, Topic] = {}
+    def __init__(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+        self.logs = logs
+        self.topics: dict[str, Topic] = {}
         for (topic, partition), log in sorted(logs.items()):
-            topics.setdefault(topic, Topic(topic)).logs[partition] = log
-        by_id = {topic.topic_id: topic for topic in topics.values() if topic.topic_id != ZERO_UUID}
-        return cls(logs, topics, by_id)
+            self.topics.setdefault(topic, Topic(topic)).logs[partition] = log
+        self.by_id = {topic.topic_id: topic for topic in self.topics.values() if topic.topic_id != ZERO_UUID}
 
 
 class Catalog:
-    """Lists the topics again once the LogDir has replaced its mapping of open logs. Thread-safe."""
+    """Lists the topics again once the LogDir has replaced its mapping of logs. Thread-safe."""
 
     def __init__(self, log_dir: LogDir) -> None:
         self._log_dir = log_dir
@@ -62,7 +56,7 @@ class Catalog:
     def _listed(self) -> _Listing:
         listing, logs = self._listing, self._log_dir.logs
         if listing is None or listing.logs is not logs:
-            listing = self._listing = _Listing.of(logs)
+            listing = self._listing = _Listing(logs)
         return listing
 
     @property

@@ -52,8 +52,12 @@ class Context:
         """The broker's configs as they are now."""
         return self.log_dir.broker_config
 
-    def topic(self, client: Client, operation: Operation, name: str) -> Topic:
-        """A topic, if the client may perform the operation on it; otherwise RequestError, even if it does not exist."""
+    def topic(self, client: Client, operation: Operation, topic: str | bytes) -> Topic:
+        """A topic by its name or id; RequestError if the client may not perform the operation on it.
+
+        A client that names a topic gets that error even if the topic does not exist.
+        """
+        name = topic if isinstance(topic, str) else self.catalog.with_id(topic).name
         if self.authorizer.enabled and not self.authorizer.allows_topic(client, operation, name):
             raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         if self.is_read_only:
@@ -70,9 +74,6 @@ class Context:
                 raise
             raise RequestError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}") from None
 
-    def topic_with_id(self, client: Client, operation: Operation, topic_id: bytes) -> Topic:
-        return self.topic(client, operation, self.catalog.with_id(topic_id).name)
-
     def check_cluster(self, client: Client, operation: Operation) -> None:
         """Raise RequestError unless the client may perform the operation on the cluster."""
         if not self.authorizer.allows_cluster(client, operation):
@@ -81,6 +82,11 @@ class Context:
 
     def allows_transactional_id(self, client: Client, operation: Operation, transactional_id: str) -> bool:
         return self.authorizer.allows(client, operation, ResourceType.TRANSACTIONAL_ID, transactional_id)
+
+    def check_transactional_id(self, client: Client, operation: Operation, transactional_id: str) -> None:
+        """Raise RequestError unless the client may perform the operation on the transactional id."""
+        if not self.allows_transactional_id(client, operation, transactional_id):
+            raise RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
     def check_group(self, client: Client, operation: Operation, group_id: str) -> None:
         """Raise RequestError unless the client may perform the operation on the group."""

@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.broker.context import Context
+from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.handlers import HANDLERS, Handler
 from octavo.broker.metrics import RequestCount
 from octavo.broker.quotas.bill import Bill
@@ -19,7 +20,7 @@ from octavo.broker.security.peer import Peer
 from octavo.broker.security.sasl import LoginFailed
 from octavo.format.messages.codec import Part
 from octavo.format.messages.schema import Row
-from octavo.format.protocol.apis import API_VERSIONS, APIS, PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from octavo.format.protocol.apis import API_VERSIONS, APIS, PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.format.protocol.frames import WireFormat, read_header, response_size, wire_format
 
@@ -42,7 +43,7 @@ class _Served(NamedTuple):
 
 
 class Dispatcher:
-    """Lives on the loop's thread."""
+    """Lives on the loop's thread, except for `counts`."""
 
     def __init__(self, context: Context, executor: Executor) -> None:
         self.context = context
@@ -75,7 +76,10 @@ class Dispatcher:
             raise CloseConnection(f"a {wire.name} request of {size} bytes, expected at most {_MOST_BYTES}")
         request = Request(version, client_id, wire.read_body(frame, end), peer)
         bill = Bill(self._limiter, api, request, size, connection) if context.quotas.values else None
-        found = handle(request, context)
+        try:
+            found = handle(request, context)
+        except RequestError as error:
+            found = _refused(api, error)
         if bill is not None:
             bill.worked(time.perf_counter() - started)
         answer: list[Part] | Pending | None = None
@@ -91,7 +95,7 @@ class Dispatcher:
         return answer
 
     def counts(self) -> list[RequestCount]:
-        """The requests so far, by API and version."""
+        """The requests so far, by API and version. Any thread may call it."""
         return [served.tally for served in list(self._served.values())]
 
     def _serve(self, key: int, version: int) -> _Served | None:
@@ -136,11 +140,13 @@ class Pending:
         if future.cancelled():
             return
         error = future.exception()
-        if error is not None:
+        if error is None:
+            self._answer(future.result())
+        elif isinstance(error, RequestError):
+            self._answer(_refused(self._wire.api, error))
+        else:
             _log.error("%s failed", self._wire.name, exc_info=error)
             self._on_parts(None)
-        else:
-            self._answer(future.result())
 
     def _answer(self, row: Row) -> None:
         try:
@@ -157,6 +163,12 @@ def _answer_parts(wire: WireFormat, correlation_id: int, row: Row, bill: Bill | 
     parts = wire.response_parts(correlation_id, row)
     changed = None if bill is None else bill.pay(row, response_size(parts))
     return parts if changed is None else wire.response_parts(correlation_id, changed)
+
+
+def _refused(api: Api, error: RequestError) -> Row:
+    """A response with nothing but the error; not all responses have room for its sentence."""
+    names = {field.name for field in api.response.fields}
+    return {name: value for name, value in error_fields(error).items() if name == "errorCode" or name in names}
 
 
 def _bare_answer(peer: Peer, token: memoryview) -> list[Part]:

@@ -56,7 +56,7 @@ class ConnectionLimits:
         connection.last_use_ms = self._clock.monotonic_ms()
 
     def close_idle(self) -> None:
-        """Close connections on which nothing was received and no answer was sent for connections.max.idle.ms.
+        """Close connections that were not used for connections.max.idle.ms.
 
         While others wait for memory, connections whose large frame takes too long to arrive are closed too.
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo.broker.limits import ConnectionLimits
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _MISSING = "metrics need the package prometheus-client, which is not installed: pip install 'octavo[metrics]'"
 
 
+@dataclass(slots=True, eq=False)
 class RequestCount:
     """The requests of one API in one version, and the time until each is answered, or begins to wait, such as for more
     records or a disk.
@@ -23,16 +25,14 @@ class RequestCount:
     Lives on the loop's thread; other threads may read it.
     """
 
-    __slots__ = ("api", "received_bytes", "requests", "seconds")
-
-    def __init__(self, api: str) -> None:
-        self.api = api
-        self.requests = self.received_bytes = 0
-        self.seconds = 0.0
+    api: str
+    requests: int = 0
+    received_bytes: int = 0
+    seconds: float = 0.0
 
 
 class BrokerCollector:
-    """Collects the metrics when they are requested; in between they cost nothing."""
+    """Collects the metrics when they are requested."""
 
     def __init__(self, log_dir: LogDir, counts: Callable[[], list[RequestCount]], limits: ConnectionLimits) -> None:
         self._log_dir = log_dir

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from functools import wraps
+from typing import NamedTuple, Protocol, TypeVar
 
 from octavo.broker.security.peer import Peer
 from octavo.broker.security.principals import Client
 from octavo.format.messages.schema import Row
+
+_Context = TypeVar("_Context")
 
 
 class Request(NamedTuple):
@@ -37,6 +40,16 @@ class Later(NamedTuple):
     """An answer that may have to wait for a disk, and is therefore made on another thread."""
 
     make: Callable[[], Row]
+
+
+def later(make: Callable[[Request, _Context], Row]) -> Callable[[Request, _Context], Later]:
+    """A handler whose answers `make` makes on another thread."""
+
+    @wraps(make)
+    def handle(request: Request, context: _Context) -> Later:
+        return Later(lambda: make(request, context))
+
+    return handle
 
 
 class NoAnswer:

@@ -51,12 +51,8 @@ _DEFAULTS = {name: _text(key.default) for name, key in _KEYS.items() if key.defa
 _SYNONYMS = {name: tuple(one.name for one in key.synonyms) for name, (key, _) in SYNONYMS.items()}
 
 
-def topic_configs(topic: str, context: Context) -> Iterator[Row]:
+def topic_configs(overrides: Mapping[str, Given], context: Context) -> Iterator[Row]:
     """A topic's effective configs, each with the values that could have applied, the effective one first."""
-    return shown_topic_configs(context.log_dir.topic_overrides(topic), context)
-
-
-def shown_topic_configs(overrides: Mapping[str, Given], context: Context) -> Iterator[Row]:
     shown = {name: value for name, value in overrides.items() if not TOPIC_CONFIGS[name].internal}
     effective = LogConfig.of(shown, context.log_dir.broker_properties)
     for name, key in TOPIC_CONFIGS.items():

@@ -23,7 +23,7 @@ def partition_row(partition: int, log: PartitionLog, node_id: int) -> Row:
     }
 
 
-def by_topic(topics: Iterable[Row], name: str, answer: Callable[[str, Row], Row]) -> list[Row]:
+def topic_rows(topics: Iterable[Row], name: str, answer: Callable[[str, Row], Row]) -> list[Row]:
     """The topics of a response: `answer` makes the row for each topic and partition of the request."""
     return [
         {name: topic[name], "partitions": [answer(topic[name], row) for row in topic["partitions"]]} for topic in topics

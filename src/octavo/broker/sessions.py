@@ -78,9 +78,6 @@ class FetchSessions:
         self._slots = slots
         self._sessions: dict[int, FetchSession] = {}  # least recently used first
 
-    def __len__(self) -> int:
-        return len(self._sessions)
-
     def find(self, session_id: int) -> FetchSession | None:
         """A session, as its last request left it."""
         return self._sessions.get(session_id)

@@ -1,6 +1,6 @@
 """A Kafka broker for tests, in process: `octavo.testing.Kafka`, and the pytest fixture `kafka` (`octavo[pytest]`).
 
-The names are imported when first used, so that pytest starts no slower with the plugin installed.
+The names are imported when first used, so that the installed plugin costs pytest's start next to nothing.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _Answer = list[Part] | Pending | None
 
 class Action(Protocol):
     def answer(self, asked: Asked) -> _Answer:
-        """The response that the client gets instead; raises CloseConnection if it gets none."""
+        """The response that the client gets; raises CloseConnection to close the connection instead."""
         ...
 
 

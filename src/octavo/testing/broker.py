@@ -43,7 +43,7 @@ class InstrumentedBroker(Broker):
 
     def run_timers(self) -> None:
         """Run the loop's timers that are due now; returns when they have run."""
-        for _ in range(2):  # the first call is made in the same round of the loop, before the timers
+        for _ in range(2):  # what a timer runs may call something in the loop's next rounds
             self._call(lambda: None)
 
     def disconnect(self) -> None:

@@ -41,13 +41,13 @@ class BrokerClock:
         seconds: float = 0,
         milliseconds: float = 0,
     ) -> None:
-        """Let time pass. When this returns, the broker has done everything that it would have done by then.
+        """Let time pass. When this returns, the broker has done what has come due.
 
             kafka.clock.advance(days=8)
 
         That includes retention, the cleaner, expired sessions and transactions, long polls: whatever waits for the
-        broker's clock. Time passes in a few steps, so that one event can lead to the next. Consumers whose session
-        timeout passes lose their place in their group, and join again.
+        broker's clock. Time passes in a few steps, so that one event can lead to the next; periods that pass within
+        a step count as one. Consumers whose session timeout passes lose their place in their group, and join again.
         """
         given = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, milliseconds=milliseconds)
         total_ms = round(((by or timedelta()) + given) / timedelta(milliseconds=1))

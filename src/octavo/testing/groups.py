@@ -23,7 +23,7 @@ class GroupView:
 
 
 def described_groups(places: list[Place]) -> dict[str, GroupView]:
-    """The groups that have committed offsets or members, by name."""
+    """The groups in `__consumer_offsets`, by name."""
     try:
         found = DescribedGroups(places).groups
     except ScanError:  # no `__consumer_offsets` yet: nobody has used a group

@@ -1,4 +1,4 @@
-"""The requests that a broker got, for the report of a failed test."""
+"""The last requests that a broker got."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class JournalEntry(NamedTuple):
 
 
 class Journal:
-    """The last requests, the newest last. Written on the loop's thread, read on any."""
+    """The newest request is last. Written on the loop's thread, read on any."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -31,7 +31,8 @@ class Kafka(AsyncClosing):
             producer = confluent_kafka.Producer({"bootstrap.servers": kafka.bootstrap_servers})
 
     `async with` works too. The broker has the configs that tests want (no waiting for a first rebalance, internal
-    topics with one partition), which `configs` override. It never waits for the disk.
+    topics with one partition), which `configs` override. It does not sync what it
+    writes to disk.
 
     Args:
         configs: broker configs by Kafka's names.
@@ -54,7 +55,7 @@ class Kafka(AsyncClosing):
         self._is_closed = False
         self._producer: Producer | None = None
         try:
-            self._slate = Slate(self._base / "logs", self._configs, _path(start_from))
+            self._slate = Slate(self._base / "logs", self._configs, start_from)
         except BaseException:
             self._remove()
             raise
@@ -164,7 +165,7 @@ class Kafka(AsyncClosing):
         port = self._slate.broker.address.port
         self._close_slate(discard=True)
         shutil.rmtree(self._base / "logs")
-        self._slate = Slate(self._base / "logs", self._configs, _path(start_from), port)
+        self._slate = Slate(self._base / "logs", self._configs, start_from, port)
 
     def last_requests(self, count: int) -> str:
         """The last requests as text, for a report."""
@@ -182,7 +183,7 @@ class Kafka(AsyncClosing):
 
     def _close_slate(self, *, discard: bool) -> None:
         self._producer = None
-        self._slate.close(discard=discard)
+        self._slate.logs.close(discard=discard)  # which closes the broker first
 
     def _remove(self) -> None:
         if self.is_temporary:
@@ -191,7 +192,3 @@ class Kafka(AsyncClosing):
     def __repr__(self) -> str:
         state = "closed" if self._is_closed else f"listening on {self.bootstrap_servers}"
         return f"<Kafka in {self._base / 'logs'}: {state}>"
-
-
-def _path(given: str | Path | None) -> Path | None:
-    return None if given is None else Path(given)

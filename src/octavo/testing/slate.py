@@ -30,11 +30,11 @@ KEEP_ALL = {"log.retention.ms": -1}
 
 
 class Slate:
-    """Starting a new slate takes about as long as emptying the old one would, and leaves nothing of it."""
+    """Starting a new slate takes about as long as emptying the old one would, and leaves nothing of the old one."""
 
-    def __init__(self, path: Path, configs: Mapping[str, Given], start_from: Path | None, port: int = 0) -> None:
+    def __init__(self, path: Path, configs: Mapping[str, Given], start_from: str | Path | None, port: int = 0) -> None:
         if start_from is not None:
-            _copy(start_from, path)
+            _copy(Path(start_from), path)
             configs = {**KEEP_ALL, **configs}
         shifted = ShiftedClock()
         scheduler = ThreadScheduler(threads=1, clock=shifted)
@@ -46,9 +46,6 @@ class Slate:
             self.logs.close()
             raise
         self.clock = BrokerClock(shifted, scheduler, self.broker.run_timers)
-
-    def close(self, *, discard: bool) -> None:
-        self.logs.close(discard=discard)  # which closes the broker first
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -120,7 +120,7 @@ class PlainStream:
         except OSError:
             self._stop_waiting()
             self._parts.clear()
-            self._user.close()  # half an answer has been sent, so nothing may follow it
+            self._user.close()  # part of an answer may have been sent, so nothing may follow it
             return
         if is_sent:
             self._stop_waiting()

@@ -14,7 +14,7 @@ _PIECE_BYTES = 256 << 10
 
 
 class TlsStream:
-    """Sends one response at a time, and gives the transport no more than it can send. The transport itself reads."""
+    """Sends responses piece by piece, and pauses while the transport has enough. The transport itself reads."""
 
     def __init__(self, transport: asyncio.Transport, user: StreamUser) -> None:
         self._transport = transport

@@ -19,7 +19,7 @@ class Mutable(Protocol):
 
 
 class Bill:
-    """Made before a request is handled, paid when its answer is about to be sent."""
+    """Made before a request is handled, paid once its answer is known."""
 
     def __init__(self, limiter: QuotaLimiter, api: Api, request: Request, size: int, connection: Mutable) -> None:
         self._limiter = limiter

@@ -10,11 +10,9 @@ from octavo.format.protocol.error_codes import ErrorCode
 from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
-PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE = (
-    "producer_byte_rate",
-    "consumer_byte_rate",
-    "request_percentage",
-)
+PRODUCER_BYTE_RATE = "producer_byte_rate"
+CONSUMER_BYTE_RATE = "consumer_byte_rate"
+REQUEST_PERCENTAGE = "request_percentage"
 _OF_CLIENTS = {  # the largest value, if values must be whole; None if they need not
     PRODUCER_BYTE_RATE: INT64_MAX,
     CONSUMER_BYTE_RATE: INT64_MAX,

@@ -29,13 +29,6 @@ class Windows(NamedTuple):
     seconds: int
 
 
-class _Limit(NamedTuple):
-    """The quota of a client, and the entity whose rate it limits, which all clients of that entity share."""
-
-    value: float
-    shared_by: tuple[str, Entity]
-
-
 class QuotaLimiter:
     """Lives on the loop's thread. `quotas` returns the quotas in force, which are replaced, never modified."""
 
@@ -60,7 +53,7 @@ class QuotaLimiter:
     def most_fetched(self, request: Request) -> int | None:
         """How many bytes a fetch may return without exceeding the quota of all whole windows; None without a quota."""
         limit = self._limit(CONSUMER_BYTE_RATE, request)
-        return None if limit is None else int(limit.value * (self._windows.number - 1) * self._windows.seconds)
+        return None if limit is None else int(limit[0] * (self._windows.number - 1) * self._windows.seconds)
 
     def worked(self, request: Request, seconds: float) -> int:
         """Like `produced`, for the time that a request took; as in Kafka, it is throttled for at most one window."""
@@ -70,20 +63,22 @@ class QuotaLimiter:
         limit = self._limit(key, request)
         if limit is None:
             return 0
-        now_ms, rate = self._clock.monotonic_ms(), self._rates.get(limit.shared_by)
+        quota, shared_by = limit
+        now_ms, rate = self._clock.monotonic_ms(), self._rates.get(shared_by)
         if rate is None:
             if len(self._rates) >= _MOST_RATES:
                 del self._rates[next(iter(self._rates))]  # the oldest, whose client may be long gone
-            rate = self._rates[limit.shared_by] = Rate(self._windows.number, self._windows.seconds * 1000)
+            rate = self._rates[shared_by] = Rate(self._windows.number, self._windows.seconds * 1000)
         rate.add(value, now_ms)
-        return rate.throttle_ms(limit.value, now_ms)
+        return rate.throttle_ms(quota, now_ms)
 
-    def _limit(self, key: str, request: Request) -> _Limit | None:
+    def _limit(self, key: str, request: Request) -> tuple[float, tuple[str, Entity]] | None:
+        """A client's quota, and what identifies the rate that it limits."""
         quotas = self._quotas()
         for quota, shared_by in _levels(request.client.principal.partition(":")[2], request.client_id):
             values = quotas.get(quota)
             if values is not None and key in values:
-                return _Limit(values[key], (key, shared_by))
+                return values[key], (key, shared_by)
         return None
 
 

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 CLUSTER_NAME = "kafka-cluster"  # the only resource of type CLUSTER
 ANY_NAME = "*"
+# An Acl's fields as named in Kafka's messages.
+ACL_FIELDS = ("resourceType", "resourceName", "patternType", "principal", "host", "operation", "permissionType")
 
 
 class ResourceType(IntEnum):
@@ -68,6 +70,10 @@ class Acl(NamedTuple):
     host: str
     operation: int
     permission: int
+
+    def row(self) -> dict[str, int | str]:
+        """The fields by their names in Kafka's messages."""
+        return dict(zip(ACL_FIELDS, self, strict=True))
 
     def covers(self, resource_type: int, name: str) -> bool:
         """Whether a resource falls under the binding's pattern."""

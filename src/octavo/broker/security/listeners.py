@@ -22,7 +22,7 @@ _OF_ONE = frozenset(name for name in BROKER_CONFIGS if name.startswith(("ssl.", 
 
 
 class Endpoint(NamedTuple):
-    """The host and port of a listener, as bound or as advertised to clients."""
+    """A host and a port."""
 
     host: str
     port: int
@@ -135,7 +135,7 @@ def _protocols(text: str) -> dict[str, Protocol]:
 
 
 def _own_configs(listener: str, properties: Mapping[str, Given]) -> dict[str, Given]:
-    """The configs prefixed with `listener.name.<listener>.`, without that prefix."""
+    """The ssl.* and sasl.* configs prefixed with `listener.name.<listener>.`, without that prefix."""
     prefix = f"{OF_LISTENER}{listener.lower()}."
     own = {name.removeprefix(prefix): value for name, value in properties.items() if name.startswith(prefix)}
     for name in own:

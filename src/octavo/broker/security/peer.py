@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from octavo.broker.security.listeners import Endpoint, Listener
@@ -13,16 +14,14 @@ from octavo.broker.security.tls import principal_of
 _log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True, eq=False)
 class Peer:
     """Anonymous until its certificate or its login says who it is."""
 
-    __slots__ = ("client", "endpoint", "is_rejected", "login")
-
-    def __init__(self, client: Client, endpoint: Endpoint, login: Login | None) -> None:
-        self.client = client
-        self.endpoint = endpoint
-        self.login = login
-        self.is_rejected = False  # the connection is closed once the answer that says why has been sent
+    client: Client
+    endpoint: Endpoint
+    login: Login | None
+    is_rejected: bool = False  # the connection is closed once the answer that says why has been sent
 
     @property
     def host(self) -> str:

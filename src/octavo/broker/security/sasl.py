@@ -21,20 +21,12 @@ class LoginFailed(Exception):
         self.reason = reason
 
 
-class Exchange(Protocol):
-    """A mechanism at work; `user` is set once the client has proved who it is."""
-
-    user: str | None
-
-    def step(self, token: bytes) -> bytes: ...
-
-
 class PlainExchange:
     """One message with the name and the password (RFC 4616)."""
 
     def __init__(self, passwords: Mapping[str, str]) -> None:
         self._passwords = passwords
-        self.user: str | None = None
+        self.user: str | None = None  # set once the client has proved who it is
 
     def step(self, token: bytes) -> bytes:
         try:
@@ -67,7 +59,7 @@ class Login:
         self.mechanisms = mechanisms
         self._passwords = passwords
         self._credentials = credentials
-        self._exchange: Exchange | None = None
+        self._exchange: PlainExchange | ScramExchange | None = None
         self.mechanism = ""  # the chosen one
         self.is_bare = False  # after a handshake of version 0, messages come without Kafka's headers
 

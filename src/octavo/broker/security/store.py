@@ -1,4 +1,5 @@
-"""The ACLs and SCRAM users in Octavo's own file in each log directory, and in a Kafka cluster's metadata."""
+"""The ACLs and SCRAM users: in Octavo's own file in each log directory or, until that exists, in a Kafka cluster's
+metadata."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import base64
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from octavo.broker.security.acls import Acl
+from octavo.broker.security.acls import ACL_FIELDS, Acl
 from octavo.broker.security.scram import ScramCredential, ScramMechanism
 from octavo.format.names import SECURITY_STORE
 from octavo.storage.directory.shared_values import SharedValues
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from octavo.format.messages.records import MetadataRecord
 
 _SCRAM, _ACL, _REMOVE_ACL, _REMOVE_SCRAM = 11, 18, 19, 22  # the types of metadata records
-_ACL_FIELDS = ("resourceType", "resourceName", "patternType", "principal", "host", "operation", "permissionType")
 _ACL_TYPES = (int, str, int, str, str, int, int)
 
 UserCredentials = dict[ScramMechanism, dict[str, ScramCredential]]
@@ -60,7 +60,7 @@ def _replay(records: Iterator[MetadataRecord]) -> Security:
     for record in records:
         kind, data = record.type.id, record.data
         if kind == _ACL:
-            acls[data["id"]] = Acl(*(data[name] for name in _ACL_FIELDS))
+            acls[data["id"]] = Acl(*(data[name] for name in ACL_FIELDS))
         elif kind == _REMOVE_ACL:
             acls.pop(data["id"], None)
         elif kind == _SCRAM:
@@ -77,7 +77,7 @@ def _to_fields(security: Security) -> dict[str, Any]:
         mechanism.mechanism_name: {name: _credential_row(found) for name, found in sorted(credentials.items())}
         for mechanism, credentials in security.users.items()
     }
-    return {"acls": [dict(zip(_ACL_FIELDS, acl, strict=True)) for acl in sorted(security.acls)], "users": users}
+    return {"acls": [acl.row() for acl in sorted(security.acls)], "users": users}
 
 
 def _of_fields(fields: dict[str, Any]) -> Security:
@@ -89,8 +89,8 @@ def _of_fields(fields: dict[str, Any]) -> Security:
 
 
 def _acl(row: dict[str, Any]) -> Acl:
-    acl = Acl(*(row[name] for name in _ACL_FIELDS))
-    for name, value, kind in zip(_ACL_FIELDS, acl, _ACL_TYPES, strict=True):
+    acl = Acl(*(row[name] for name in ACL_FIELDS))
+    for name, value, kind in zip(ACL_FIELDS, acl, _ACL_TYPES, strict=True):
         if type(value) is not kind:
             raise ValueError(f"{name} of an ACL is {value!r}, expected {kind.__name__}")
     return acl

@@ -49,7 +49,7 @@ def _load_key(context: ssl.SSLContext, config: BrokerTable) -> None:
     password = config.ssl_key_password or ""  # an empty one, so that OpenSSL does not ask on the terminal
     if config.ssl_keystore_key is not None:
         _check_pem(config.ssl_keystore_type, "keystore")
-        with tempfile.TemporaryDirectory() as folder:  # ssl reads only files; nobody else can enter the folder
+        with tempfile.TemporaryDirectory() as folder:  # ssl reads keys only from files; others cannot enter it
             path = Path(folder, "key.pem")
             path.write_text(f"{config.ssl_keystore_key}\n{config.ssl_keystore_certificate_chain or ''}\n")
             with _naming("ssl.keystore.key or ssl.keystore.certificate.chain"):

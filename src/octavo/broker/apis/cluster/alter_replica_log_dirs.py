@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs: chooses the directory for partitions that do not exist yet; existing ones are not moved.
+"""AlterReplicaLogDirs: chooses the directory for partitions that do not exist yet.
 
 Unlike Kafka: a partition that exists is not moved (POLICY_VIOLATION), since a copy would have to be kept up to date
 while clients write.

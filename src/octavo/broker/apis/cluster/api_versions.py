@@ -1,7 +1,7 @@
 """ApiVersions: lists the APIs and their versions, and the features of the cluster.
 
-Unlike Kafka: what this broker does not have is not listed: the APIs for share groups, streams groups, delegation
-tokens and other nodes, and the features that go with them.
+Unlike Kafka: what this broker does not have is not listed, such as the APIs for share groups, streams groups,
+delegation tokens and other nodes, and the features that go with them.
 """
 
 from __future__ import annotations

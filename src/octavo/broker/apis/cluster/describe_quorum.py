@@ -6,9 +6,8 @@ Unlike Kafka: all offsets are 0, since there is no metadata log.
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, error_fields
-from octavo.broker.request import Answer, Later, Request
-from octavo.broker.rows import by_topic
+from octavo.broker.request import Request, later
+from octavo.broker.rows import topic_rows
 from octavo.broker.security.acls import Operation
 from octavo.format.kafka_uuid import ZERO_UUID
 from octavo.format.messages.schema import Row
@@ -21,23 +20,12 @@ _LEADER_EPOCH = 1  # of the first leader
 _LISTENER = "CONTROLLER"  # Kafka's usual name for the listener of its quorum
 
 
-def handle(request: Request, context: Context) -> Answer:
+@later
+def handle(request: Request, context: Context) -> Row:
     asked = request.body["topics"]
-    try:
-        context.check_cluster(request.client, Operation.DESCRIBE)
-    except RequestError as error:
-        return error_fields(error)
+    context.check_cluster(request.client, Operation.DESCRIBE)
     if asked != _WHOLE_QUORUM:
-        return {"topics": by_topic(asked, "topicName", _unknown)}
-    return Later(lambda: _answer(request, context))
-
-
-def _unknown(topic: str, row: Row) -> Row:
-    problem = "This server does not host this topic-partition."
-    return {**row, "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "errorMessage": problem}
-
-
-def _answer(request: Request, context: Context) -> Row:
+        return {"topics": topic_rows(asked, "topicName", _unknown)}
     now, (host, port) = context.log_dir.environment.clock.time_ms(), request.peer.endpoint
     voter: Row = {"replicaId": context.node_id, "lastFetchTimestamp": now, "lastCaughtUpTimestamp": now}
     partition = {"leaderId": context.node_id, "leaderEpoch": _LEADER_EPOCH, "currentVoters": [voter]}
@@ -47,3 +35,8 @@ def _answer(request: Request, context: Context) -> Row:
         listener = {"name": _LISTENER, "host": host, "port": port}
         answer["nodes"] = [{"nodeId": context.node_id, "listeners": [listener]}]
     return answer
+
+
+def _unknown(topic: str, row: Row) -> Row:
+    problem = "This server does not host this topic-partition."
+    return {**row, "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "errorMessage": problem}

@@ -54,7 +54,7 @@ def _answer(request: Request, context: Context, resource: Row) -> Row:
 def _configs(request: Request, context: Context, kind: int, name: str) -> Iterable[Row]:
     if kind == ConfigResource.TOPIC:
         context.named_topic(request.client, Operation.DESCRIBE_CONFIGS, name)
-        return topic_configs(name, context)
+        return topic_configs(context.log_dir.topic_overrides(name), context)
     if kind in (ConfigResource.BROKER, ConfigResource.BROKER_LOGGER, ConfigResource.CLIENT_METRICS):
         context.check_cluster(request.client, Operation.DESCRIBE_CONFIGS)
     if kind == ConfigResource.BROKER:

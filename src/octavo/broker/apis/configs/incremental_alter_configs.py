@@ -5,8 +5,8 @@ Unlike Kafka: the same as for AlterConfigs.
 
 from __future__ import annotations
 
+from octavo.broker.apis.configs.alter_configs import APPEND, DELETE, SET, SUBTRACT, change
 from octavo.broker.apis.configs.alterable import Alterable, Changes
-from octavo.broker.apis.configs.changed_configs import APPEND, DELETE, SET, SUBTRACT, change
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError
 from octavo.broker.request import Answer, Request

@@ -9,17 +9,14 @@ from octavo.broker.resources import ConfigResource
 from octavo.broker.security.acls import Operation
 from octavo.format.protocol.error_codes import ErrorCode
 
-_LISTED = frozenset({*ConfigResource})
+_LISTED = frozenset(ConfigResource)
 
 
 def handle(request: Request, context: Context) -> Answer:
-    try:
-        context.check_cluster(request.client, Operation.DESCRIBE_CONFIGS)
-    except RequestError as error:
-        return {"errorCode": error.code}
+    context.check_cluster(request.client, Operation.DESCRIBE_CONFIGS)
     types = request.body["resourceTypes"]
     if any(kind not in _LISTED for kind in types):
-        return {"errorCode": ErrorCode.UNSUPPORTED_VERSION}
+        raise RequestError(ErrorCode.UNSUPPORTED_VERSION)
     wanted = set(types) or (_LISTED if request.version else {ConfigResource.CLIENT_METRICS})
     rows = []
     if ConfigResource.TOPIC in wanted:

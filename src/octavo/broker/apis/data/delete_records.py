@@ -6,18 +6,16 @@ from functools import partial
 
 from octavo.broker.context import Context
 from octavo.broker.errors import code_of
-from octavo.broker.request import Answer, Later, Request
-from octavo.broker.rows import by_topic
+from octavo.broker.request import Request, later
+from octavo.broker.rows import topic_rows
 from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 
 
-def handle(request: Request, context: Context) -> Answer:
-    def make() -> Row:
-        return {"topics": by_topic(request.body["topics"], "name", partial(_answer, request, context))}
-
-    return Later(make)
+@later
+def handle(request: Request, context: Context) -> Row:
+    return {"topics": topic_rows(request.body["topics"], "name", partial(_answer, request, context))}
 
 
 def _answer(request: Request, context: Context, topic: str, row: Row) -> Row:

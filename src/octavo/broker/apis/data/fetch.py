@@ -31,11 +31,8 @@ _ISOLATIONS = (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED)
 def handle(request: Request, context: Context) -> Answer:
     body = request.body
     if body["replicaId"] >= 0 or body["replicaState"]["replicaId"] >= 0:
-        return {"errorCode": ErrorCode.INVALID_REQUEST}  # there are no followers here
-    try:
-        session = context.sessions.begin(body, request.version)
-    except RequestError as error:
-        return {"errorCode": error.code}
+        raise RequestError(ErrorCode.INVALID_REQUEST)
+    session = context.sessions.begin(body, request.version)
     fetch = _Fetch(request, context, session)
     if fetch.look() or body["maxWaitMs"] <= 0 or not session.partitions:
         return fetch.answer()
@@ -81,7 +78,7 @@ class _Fetch:
         return is_urgent or size >= self._min_bytes
 
     def has_grown(self) -> bool:
-        """Whether a log has changed since it was read."""
+        """Whether a log has grown since it was read."""
         marks = [found.marks[0] for found in self._found.values() if found.marks is not None]
         return marks != [log.high_watermark for log in self.logs]
 
@@ -137,12 +134,7 @@ class _Fetch:
         return _Read(row, records.size, marks, is_in_older_segment, is_news=True)
 
     def _log(self, wanted: FetchedPartition) -> PartitionLog:
-        context, key = self._context, wanted.topic
-        if isinstance(key, bytes):
-            topic = context.topic_with_id(self._client, Operation.READ, key)
-        else:
-            topic = context.topic(self._client, Operation.READ, key)
-        return topic.log(wanted.partition)
+        return self._context.topic(self._client, Operation.READ, wanted.topic).log(wanted.partition)
 
     def answer(self) -> Row:
         """The response with what the last look found. An incremental response leaves out partitions without news."""
@@ -168,7 +160,7 @@ class _Fetch:
 
 
 class _FetchWait:
-    """A long poll: answered when there is enough data, or after max_wait_ms."""
+    """A long poll: answered as soon as `look` finds enough, or after `max_wait_ms`."""
 
     def __init__(self, fetch: _Fetch, loop: asyncio.AbstractEventLoop, max_wait_ms: int) -> None:
         self._fetch = fetch

@@ -8,7 +8,7 @@ from functools import partial
 from octavo.broker.context import NO_EPOCH, Context, check_leader_epoch
 from octavo.broker.errors import RequestError, code_of
 from octavo.broker.request import Answer, Request
-from octavo.broker.rows import by_topic
+from octavo.broker.rows import topic_rows
 from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
@@ -25,7 +25,7 @@ def handle(request: Request, context: Context) -> Answer:
     topics = request.body["topics"]
     asked = Counter((topic["name"], row["partitionIndex"]) for topic in topics for row in topic["partitions"])
     twice = {key for key, count in asked.items() if count > 1}
-    answers = by_topic(topics, "name", partial(_answer, request, context, twice))
+    answers = topic_rows(topics, "name", partial(_answer, request, context, twice))
     if twice:  # partitions named twice are answered once
         for answer in answers:
             answer["partitions"] = list({row["partitionIndex"]: row for row in answer["partitions"]}.values())

@@ -7,7 +7,7 @@ from functools import partial
 from octavo.broker.context import Context, check_leader_epoch
 from octavo.broker.errors import code_of
 from octavo.broker.request import Answer, Request
-from octavo.broker.rows import by_topic
+from octavo.broker.rows import topic_rows
 from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
@@ -15,13 +15,13 @@ from octavo.storage.log.epochs import EpochEnd
 
 
 def handle(request: Request, context: Context) -> Answer:
-    return {"topics": by_topic(request.body["topics"], "topic", partial(_answer, request, context))}
+    return {"topics": topic_rows(request.body["topics"], "topic", partial(_answer, request, context))}
 
 
 def _answer(request: Request, context: Context, topic: str, row: Row) -> Row:
     found: Row = {"partition": row["partition"]}
     try:
-        if context.authorizer.allows_cluster(request.client, Operation.CLUSTER_ACTION):  # the client is a broker
+        if context.authorizer.allows_cluster(request.client, Operation.CLUSTER_ACTION):  # as a broker may
             log = context.catalog.named(topic).log(row["partition"])
         else:
             log = context.topic(request.client, Operation.DESCRIBE, topic).log(row["partition"])

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from itertools import islice
 
-from octavo.broker.apis.data.transactional_batches import Abilities, TransactionalWrite, refused_partitions
-from octavo.broker.catalog import Topic
+from octavo.broker.apis.data.transactional_batches import Abilities, refused_partitions
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, code_of
 from octavo.broker.request import Answer, CloseConnection, NoAnswer, Request
@@ -50,7 +49,7 @@ def handle(request: Request, context: Context) -> Answer:
     refusal: RequestError | Mapping[TopicPartition, OctavoError] | None = _refusal(request, context)
     if refusal is None and body["transactionalId"] is not None:
         refusal = _refused_partitions(request, context)
-    key = "topicId" if request.version >= _IDS_FROM_VERSION else "name"
+    key = _key(request)
     for topic in body["topicData"]:
         rows = [_answer(request, context, topic, row, refusal) for row in topic["partitionData"]]
         topics.append({key: topic[key], "partitionResponses": rows})
@@ -91,12 +90,11 @@ def _refused_partitions(request: Request, context: Context) -> dict[TopicPartiti
             header = _header(row)
             by = Identity(header["producerId"], header["producerEpoch"])
             with suppress(OctavoError):
-                found = _topic(request, context, topic)
+                found = context.topic(request.client, Operation.WRITE, topic[_key(request)])
                 _check(request, row["records"])
                 batches[TopicPartition(found.name, row["index"])] = found.log(row["index"]), header["baseSequence"]
     abilities = Abilities(request.version >= _ABORTABLE_FROM_VERSION, request.version >= _ADDS_FROM_VERSION)
-    write = TransactionalWrite(request.body["transactionalId"], by, batches, abilities)
-    refused = refused_partitions(context, write)
+    refused = refused_partitions(context, request.body["transactionalId"], by, batches, abilities)
     return {one: _retriable(error, abilities) for one, error in refused.items()}
 
 
@@ -110,10 +108,9 @@ def _retriable(error: OctavoError, abilities: Abilities) -> OctavoError:
     return RequestError(ErrorCode.NOT_ENOUGH_REPLICAS, problem)
 
 
-def _topic(request: Request, context: Context, topic: Row) -> Topic:
-    if request.version >= _IDS_FROM_VERSION:
-        return context.topic_with_id(request.client, Operation.WRITE, topic["topicId"])
-    return context.topic(request.client, Operation.WRITE, topic["name"])
+def _key(request: Request) -> str:
+    """The field that names a topic."""
+    return "topicId" if request.version >= _IDS_FROM_VERSION else "name"
 
 
 def _is_transactional(records: memoryview | None) -> bool:
@@ -139,7 +136,7 @@ def _answer(
     try:
         if isinstance(refusal, RequestError) and refusal.code is not ErrorCode.INVALID_REQUIRED_ACKS:
             raise refusal
-        found = _topic(request, context, topic)
+        found = context.topic(request.client, Operation.WRITE, topic[_key(request)])
         log = found.log(index)
         _check(request, records)
         if isinstance(refusal, RequestError):  # Kafka looks at the acks only when it is about to append

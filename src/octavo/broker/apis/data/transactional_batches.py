@@ -26,43 +26,43 @@ class Abilities(NamedTuple):
     leaves_adding: bool  # it expects the broker to add partitions to the transaction
 
 
-class TransactionalWrite(NamedTuple):
-    """What a producer wants to write: for each partition, its log and the first sequence of the batch."""
+def refused_partitions(
+    context: Context,
+    transactional_id: str,
+    by: Identity,
+    batches: Mapping[TopicPartition, tuple[PartitionLog, int]],
+    abilities: Abilities,
+) -> dict[TopicPartition, OctavoError]:
+    """Add partitions to a transaction, or check that they are in it; returns those that are refused.
 
-    transactional_id: str
-    by: Identity
-    batches: Mapping[TopicPartition, tuple[PartitionLog, int]]
-    abilities: Abilities
-
-
-def refused_partitions(context: Context, write: TransactionalWrite) -> dict[TopicPartition, OctavoError]:
-    """Add a write's partitions to its transaction, or check that they are in it; returns those that are refused."""
-    adds = write.abilities.leaves_adding
+    `batches` has each partition's log, and the first sequence of the batch to write to it.
+    """
+    adds = abilities.leaves_adding
     if not adds and not context.config.transaction_partition_verification_enable:
         return {}
     refused: dict[TopicPartition, OctavoError] = {}
     newly_used: set[TopicPartition] = set()
-    for topic_partition, (log, sequence) in write.batches.items():
-        known = log.producer(write.by.producer_id)
-        if known is not None and write.by.epoch < known.epoch:
+    for topic_partition, (log, sequence) in batches.items():
+        known = log.producer(by.producer_id)
+        if known is not None and by.epoch < known.epoch:
             refused[topic_partition] = RequestError(ErrorCode.INVALID_PRODUCER_EPOCH)
-        elif known is None or known.current_txn_first_offset is None or write.by.epoch != known.epoch:
+        elif known is None or known.current_txn_first_offset is None or by.epoch != known.epoch:
             newly_used.add(topic_partition)
-            lowest = context.verifications.lowest_sequence(log, write.by, sequence)
-            if adds and (known is None or not known.batches):  # a new epoch begins with sequence 0
+            lowest = context.verifications.lowest_sequence(log, by, sequence)
+            if adds and (known is None or not known.batches):  # a new producer or epoch begins with 0
                 lowest = 0
             if sequence > lowest:
                 refused[topic_partition] = OutOfOrderSequenceError(f"expected sequence {lowest}, not {sequence}")
     if not newly_used:
         return refused
     if adds:
-        error = context.transactions.add_partitions(write.transactional_id, write.by, newly_used, VERSION_2)
+        error = context.transactions.add_partitions(transactional_id, by, newly_used, VERSION_2)
         found = dict.fromkeys(newly_used, error)
     else:
-        found = context.transactions.verify(write.transactional_id, write.by, newly_used)
+        found = context.transactions.verify(transactional_id, by, newly_used)
     for one, error in found.items():
         if error is not ErrorCode.NONE:
-            refused[one] = RequestError(*_translated(error, write.abilities))
+            refused[one] = RequestError(*_translated(error, abilities))
     return refused
 
 

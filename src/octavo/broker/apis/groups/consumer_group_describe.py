@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, error_fields
-from octavo.broker.request import Answer, Later, Request
+from octavo.broker.request import Request, later
 from octavo.broker.security.acls import Operation
 from octavo.coordinator.groups.store import failure_code
 from octavo.errors import OctavoError
@@ -12,9 +12,9 @@ from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 
-def handle(request: Request, context: Context) -> Answer:
-    group_ids = request.body["groupIds"]
-    return Later(lambda: {"groups": [_described(request, context, group_id) for group_id in group_ids]})
+@later
+def handle(request: Request, context: Context) -> Row:
+    return {"groups": [_described(request, context, group_id) for group_id in request.body["groupIds"]]}
 
 
 def _described(request: Request, context: Context, group_id: str) -> Row:

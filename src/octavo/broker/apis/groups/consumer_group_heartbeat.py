@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError, error_fields
+from octavo.broker.errors import RequestError
 from octavo.broker.reply import CoordinatorReply
 from octavo.broker.request import Answer, Request
 from octavo.broker.security.acls import Operation
@@ -16,12 +16,9 @@ from octavo.format.protocol.error_codes import ErrorCode
 def handle(request: Request, context: Context) -> Answer:
     body, client = request.body, request.client
     may_describe = partial(context.authorizer.allows_topic, client, Operation.DESCRIBE)
-    try:
-        context.check_member(client, body["groupId"])
-        if not all(map(may_describe, body["subscribedTopicNames"] or ())):
-            raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    except RequestError as error:
-        return error_fields(error)
+    context.check_member(client, body["groupId"])
+    if not all(map(may_describe, body["subscribedTopicNames"] or ())):
+        raise RequestError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     reply = CoordinatorReply(context.loop)
     host = f"/{request.peer.host}"
     heartbeat = Heartbeat(body, request.version, request.client_id, host, reply, may_describe)

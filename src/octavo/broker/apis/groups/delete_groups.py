@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.request import Answer, Later, Request
+from octavo.broker.request import Request, later
 from octavo.broker.security.acls import Operation
 from octavo.coordinator.groups.store import failure_code
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 
 
-def handle(request: Request, context: Context) -> Answer:
+@later
+def handle(request: Request, context: Context) -> Row:
     group_ids = dict.fromkeys(request.body["groupsNames"])
-    return Later(lambda: {"results": [_deleted(request, context, group_id) for group_id in group_ids]})
+    return {"results": [_deleted(request, context, group_id) for group_id in group_ids]}
 
 
 def _deleted(request: Request, context: Context, group_id: str) -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, error_fields
-from octavo.broker.request import Answer, Later, Request
+from octavo.broker.request import Request, later
 from octavo.broker.security.acls import Operation
 from octavo.coordinator.groups.classic.group import ClassicState
 from octavo.coordinator.groups.store import failure_code
@@ -15,8 +15,9 @@ from octavo.format.protocol.error_codes import ErrorCode
 _NOT_FOUND_FROM_VERSION = 6  # earlier versions show a missing group as dead, without an error
 
 
-def handle(request: Request, context: Context) -> Answer:
-    return Later(lambda: {"groups": [_described(request, context, group_id) for group_id in request.body["groups"]]})
+@later
+def handle(request: Request, context: Context) -> Row:
+    return {"groups": [_described(request, context, group_id) for group_id in request.body["groups"]]}
 
 
 def _described(request: Request, context: Context, group_id: str) -> Row:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, error_fields
-from octavo.broker.request import Answer, Later, Request
+from octavo.broker.request import Request, later
 from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
@@ -19,11 +19,8 @@ _SEVERAL_FROM_VERSION = 4
 _NOBODY: Row = {"nodeId": -1, "host": "", "port": -1}
 
 
-def handle(request: Request, context: Context) -> Answer:
-    return Later(lambda: _answer(request, context))
-
-
-def _answer(request: Request, context: Context) -> Row:
+@later
+def handle(request: Request, context: Context) -> Row:
     body = request.body
     if request.version < _SEVERAL_FROM_VERSION:
         return _found(request, context, body["key"])
@@ -47,8 +44,7 @@ def _prepare(request: Request, context: Context, key: str) -> None:
         if not context.is_read_only:
             context.groups.admin.load(key)
     elif kind == _TRANSACTION:
-        if not context.allows_transactional_id(request.client, Operation.DESCRIBE, key):
-            raise RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        context.check_transactional_id(request.client, Operation.DESCRIBE, key)
         if not context.is_read_only:
             context.transactions.states.create_log()
     else:

@@ -1,4 +1,4 @@
-"""JoinGroup: a client becomes a member of a classic group, or joins its next generation."""
+"""JoinGroup: a client becomes a member of a group by the classic protocol, or joins its next generation."""
 
 from __future__ import annotations
 

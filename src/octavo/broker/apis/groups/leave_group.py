@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.errors import RequestError
 from octavo.broker.reply import CoordinatorReply
 from octavo.broker.request import Answer, Request
 from octavo.format.messages.schema import Row
@@ -13,10 +12,7 @@ _SEVERAL_FROM_VERSION = 3
 
 def handle(request: Request, context: Context) -> Answer:
     body = request.body
-    try:
-        context.check_member(request.client, body["groupId"])
-    except RequestError as error:
-        return {"errorCode": error.code}
+    context.check_member(request.client, body["groupId"])
     if request.version >= _SEVERAL_FROM_VERSION:
         reply, members = CoordinatorReply(context.loop), body["members"]
     else:

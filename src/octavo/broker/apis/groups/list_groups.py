@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from octavo.broker.context import Context
-from octavo.broker.request import Answer, Later, Request
+from octavo.broker.request import Request, later
 from octavo.broker.security.acls import Operation, ResourceType
 from octavo.coordinator.groups.store import failure_code
 from octavo.errors import OctavoError
 from octavo.format.messages.schema import Row
 
 
-def handle(request: Request, context: Context) -> Answer:
-    return Later(lambda: _answer(request, context))
-
-
-def _answer(request: Request, context: Context) -> Row:
+@later
+def handle(request: Request, context: Context) -> Row:
     states = {state.strip().lower() for state in request.body["statesFilter"]}
     types = {kind.lower() for kind in request.body["typesFilter"]}
     sees_all = context.authorizer.allows_cluster(request.client, Operation.DESCRIBE)

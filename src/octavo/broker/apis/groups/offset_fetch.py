@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from octavo.broker.catalog import UnknownTopicIdError
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError
-from octavo.broker.request import Answer, Later, Request
+from octavo.broker.request import Request, later
 from octavo.broker.security.acls import Operation
 from octavo.coordinator.groups.committed import FetchedOffsets
 from octavo.coordinator.groups.offsets import NO_TOPIC_ID
@@ -23,11 +23,8 @@ _IDS_FROM_VERSION = 10
 _NOTHING: Row = {"committedOffset": -1, "committedLeaderEpoch": -1, "metadata": ""}
 
 
-def handle(request: Request, context: Context) -> Answer:
-    return Later(lambda: _answer(request, context))
-
-
-def _answer(request: Request, context: Context) -> Row:
+@later
+def handle(request: Request, context: Context) -> Row:
     body = request.body
     if request.version >= _SEVERAL_FROM_VERSION:
         return {"groups": [_Group(request, context, group).answer() for group in body["groups"]]}

@@ -9,6 +9,7 @@ from octavo.broker.catalog import Topic
 from octavo.broker.context import Context
 from octavo.broker.errors import code_of
 from octavo.broker.request import Request
+from octavo.broker.rows import topic_rows
 from octavo.broker.security.acls import Operation
 from octavo.coordinator.groups.committed import NewOffsets, NullableTopicIds
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
@@ -36,25 +37,19 @@ class NamedTopic(NamedTuple):
     partitions: list[NamedPartition]
 
 
-def named_topics(request: Request, context: Context, *, by_id: bool = False) -> list[NamedTopic]:
+def named_topics(request: Request, context: Context, key: str) -> list[NamedTopic]:
     """The topics of a request; the client must be allowed to read them. As in Kafka, an existing topic is left out if
     the request names none of its partitions."""
     named = []
     for row in request.body["topics"]:
         try:
-            topic = _topic(request, context, row, by_id)
+            topic = context.topic(request.client, Operation.READ, row[key])
         except OctavoError as error:
             named.append(NamedTopic(row, [NamedPartition(one, None, code_of(error)) for one in row["partitions"]]))
         else:
             if row["partitions"]:
                 named.append(NamedTopic(row, [_partition(topic, one) for one in row["partitions"]]))
     return named
-
-
-def _topic(request: Request, context: Context, row: Row, by_id: bool) -> Topic:
-    if by_id:
-        return context.topic_with_id(request.client, Operation.READ, row["topicId"])
-    return context.topic(request.client, Operation.READ, row["name"])
 
 
 def _partition(topic: Topic, row: Row) -> NamedPartition:
@@ -91,22 +86,15 @@ def answered(topics: Iterable[NamedTopic], key: str, errors: Mapping[TopicPartit
 
 def refused(request: Request, key: str, code: int) -> Row:
     """The answer to a commit that is refused as a whole."""
-    return {
-        "topics": [
-            {
-                key: topic[key],
-                "partitions": [
-                    {"partitionIndex": row["partitionIndex"], "errorCode": code} for row in topic["partitions"]
-                ],
-            }
-            for topic in request.body["topics"]
-        ]
-    }
+    topics = topic_rows(
+        request.body["topics"], key, lambda _, row: {"partitionIndex": row["partitionIndex"], "errorCode": code}
+    )
+    return {"topics": topics}
 
 
 def committed(request: Request, context: Context, key: str, commit: Commit) -> Row:
     """Commit the offsets of the partitions that can be used; returns the answer."""
-    topics = named_topics(request, context, by_id=key == "topicId")
+    topics = named_topics(request, context, key)
     wanted = usable(topics)
     offsets = {
         topic_partition: OffsetAndMetadata(

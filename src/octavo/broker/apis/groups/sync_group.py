@@ -1,4 +1,4 @@
-"""SyncGroup: a member gets its assignment; the leader sends everybody's."""
+"""SyncGroup: a member gets its assignment; the leader of a classic group sends everybody's."""
 
 from __future__ import annotations
 

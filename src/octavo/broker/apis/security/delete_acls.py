@@ -30,17 +30,4 @@ def _delete(context: Context, row: Row) -> Row:
         context.security.change_acls(change)
     except OctavoError as error:
         return error_fields(error)
-    return {
-        "matchingAcls": [
-            {
-                "resourceType": acl.resource_type,
-                "resourceName": acl.resource_name,
-                "patternType": acl.pattern_type,
-                "principal": acl.principal,
-                "host": acl.host,
-                "operation": acl.operation,
-                "permissionType": acl.permission,
-            }
-            for acl in sorted(deleted)
-        ]
-    }
+    return {"matchingAcls": [acl.row() for acl in sorted(deleted)]}

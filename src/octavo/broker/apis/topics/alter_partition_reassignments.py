@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, error_fields
 from octavo.broker.request import Answer, Request
-from octavo.broker.rows import by_topic
+from octavo.broker.rows import topic_rows
 from octavo.broker.security.acls import Operation
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
@@ -29,7 +29,7 @@ def handle(request: Request, context: Context) -> Answer:
         # Kafka copies it from the request only if there is something to reassign
         "allowReplicationFactorChange": body["allowReplicationFactorChange"] or not body["topics"],
         "errorMessage": None,
-        "responses": by_topic(body["topics"], "name", answer),
+        "responses": topic_rows(body["topics"], "name", answer),
     }
 
 
@@ -37,7 +37,7 @@ def _refused(request: Request, error: RequestError) -> Row:
     def answer(topic: str, row: Row) -> Row:
         return {"partitionIndex": row["partitionIndex"], **error_fields(error)}
 
-    return {**error_fields(error), "responses": by_topic(request.body["topics"], "name", answer)}
+    return {**error_fields(error), "responses": topic_rows(request.body["topics"], "name", answer)}
 
 
 def _check(context: Context, topic: str, partition: int, replicas: list[int] | None) -> None:

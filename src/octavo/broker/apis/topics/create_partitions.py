@@ -5,25 +5,20 @@ from __future__ import annotations
 from octavo.broker.apis.topics.create_topics import MOST_PARTITIONS, named_once
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, error_fields
-from octavo.broker.request import Answer, Later, Request
+from octavo.broker.request import Request, later
 from octavo.broker.security.acls import Operation
 from octavo.errors import InvalidPartitionsError, OctavoError, PolicyViolationError
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 
-def handle(request: Request, context: Context) -> Answer:
-    body = request.body
-    once, refused = named_once(body["topics"])
-
-    def make() -> Row:
-        grown = [_grow(request, context, row, validate_only=body["validateOnly"]) for row in once]
-        return {"results": refused + grown}
-
-    return Later(make)
+@later
+def handle(request: Request, context: Context) -> Row:
+    once, refused = named_once(request.body["topics"])
+    return {"results": refused + [_grow(request, context, row) for row in once]}
 
 
-def _grow(request: Request, context: Context, row: Row, *, validate_only: bool) -> Row:
+def _grow(request: Request, context: Context, row: Row) -> Row:
     name, count = row["name"], row["count"]
     try:
         present = len(context.topic(request.client, Operation.ALTER, name).logs)
@@ -33,7 +28,7 @@ def _grow(request: Request, context: Context, row: Row, *, validate_only: bool) 
         if count - present > MOST_PARTITIONS:
             raise PolicyViolationError("Excessively large number of partitions per request.")
         _check_assignments(row["assignments"], count - present, context.node_id)
-        if not validate_only:
+        if not request.body["validateOnly"]:
             context.log_dir.create_partitions(name, count)
     except OctavoError as error:
         return {"name": name, **error_fields(error)}

@@ -10,8 +10,8 @@ from collections import Counter
 
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, error_fields
-from octavo.broker.request import Answer, Later, Request
-from octavo.broker.resources import shown_topic_configs
+from octavo.broker.request import Request, later
+from octavo.broker.resources import topic_configs
 from octavo.broker.security.acls import Operation
 from octavo.errors import InvalidPartitionsError, OctavoError, PolicyViolationError
 from octavo.format.messages.schema import Row
@@ -22,15 +22,10 @@ _DEFAULT = -1
 _BAD_FACTOR = "Replication factor must be larger than 0, or -1 to use the default value."
 
 
-def handle(request: Request, context: Context) -> Answer:
-    body = request.body
-    once, refused = named_once(body["topics"])
-
-    def make() -> Row:
-        made = [_create(request, context, row, validate_only=body["validateOnly"]) for row in once]
-        return {"topics": refused + made}
-
-    return Later(make)
+@later
+def handle(request: Request, context: Context) -> Row:
+    once, refused = named_once(request.body["topics"])
+    return {"topics": refused + [_create(request, context, row) for row in once]}
 
 
 def named_once(topics: list[Row]) -> tuple[list[Row], list[Row]]:
@@ -41,7 +36,7 @@ def named_once(topics: list[Row]) -> tuple[list[Row], list[Row]]:
     return [row for row in topics if asked[row["name"]] == 1], refused
 
 
-def _create(request: Request, context: Context, row: Row, *, validate_only: bool) -> Row:
+def _create(request: Request, context: Context, row: Row) -> Row:
     name, client, authorizer = row["name"], request.client, context.authorizer
     try:
         if not authorizer.allows_cluster(client, Operation.CREATE) and not authorizer.allows_topic(
@@ -59,10 +54,8 @@ def _create(request: Request, context: Context, row: Row, *, validate_only: bool
         partitions = _partitions(row, context)
         if partitions > MOST_PARTITIONS:
             raise PolicyViolationError("Excessively large number of partitions per request.")
-        if validate_only:
-            topic_id = context.log_dir.check_topic(name, partitions, configs)
-        else:
-            topic_id = context.log_dir.create_topic(name, partitions, configs)
+        create = context.log_dir.check_topic if request.body["validateOnly"] else context.log_dir.create_topic
+        topic_id = create(name, partitions, configs)
     except OctavoError as error:
         return {"name": name, "configs": [], **error_fields(error)}
     created: Row = {"name": name, "errorMessage": None, "topicId": topic_id}
@@ -71,7 +64,7 @@ def _create(request: Request, context: Context, row: Row, *, validate_only: bool
         return {**created, "topicConfigErrorCode": ErrorCode.TOPIC_AUTHORIZATION_FAILED, **hidden}
     shown = [
         {name: config[name] for name in ("name", "value", "readOnly", "configSource") if name in config}
-        for config in shown_topic_configs(configs, context)
+        for config in topic_configs(configs, context)
     ]
     return {**created, "numPartitions": partitions, "replicationFactor": 1, "configs": shown}
 

@@ -7,7 +7,7 @@ from collections import Counter
 from octavo.broker.catalog import Topic
 from octavo.broker.context import Context
 from octavo.broker.errors import RequestError, error_fields
-from octavo.broker.request import Answer, Later, Request
+from octavo.broker.request import Request, later
 from octavo.broker.security.acls import Operation
 from octavo.errors import OctavoError, UnknownTopicOrPartitionError
 from octavo.format.kafka_uuid import ZERO_UUID
@@ -20,13 +20,13 @@ _BY_NAME_AND_ID = RequestError(
 )
 
 
-def handle(request: Request, context: Context) -> Answer:
-    body = request.body
+@later
+def handle(request: Request, context: Context) -> Row:
     if request.version >= _IDS_FROM_VERSION:
-        wanted = body["topics"]
+        wanted = request.body["topics"]
     else:
-        wanted = [{"name": name, "topicId": ZERO_UUID} for name in body["topicNames"]]
-    return Later(lambda: {"responses": _delete(request, context, wanted)})
+        wanted = [{"name": name, "topicId": ZERO_UUID} for name in request.body["topicNames"]]
+    return {"responses": _delete(request, context, wanted)}
 
 
 def _delete(request: Request, context: Context, wanted: list[Row]) -> list[Row]:

@@ -32,11 +32,12 @@ def handle(request: Request, context: Context) -> Answer:
             continue
         if left <= 0:
             return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": 0}}
+        operations = {"topicAuthorizedOperations": context.authorizer.allowed_on_topic(request.client, name)}
         if topic is None:
-            rows.append({**_unknown(name), **_operations(request, context, name)})
+            rows.append({**_unknown(name), **operations})
             continue
         partitions = [partition for partition in topic.logs if partition >= first]
-        rows.append({**_topic(topic, partitions[:left], context), **_operations(request, context, name)})
+        rows.append({**_topic(topic, partitions[:left], context), **operations})
         if len(partitions) > left:
             return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": partitions[left]}}
         left -= len(partitions)
@@ -64,8 +65,3 @@ def _partition(row: Row) -> Row:
     """Add the eligible leaders: a replica that was in sync when its disk failed may lead again."""
     offline = row["offlineReplicas"]
     return {**row, "eligibleLeaderReplicas": offline, "lastKnownElr": offline}
-
-
-def _operations(request: Request, context: Context, topic: str) -> Row:
-    allowed = context.authorizer.allowed_on_topic(request.client, topic)
-    return {"topicAuthorizedOperations": allowed}

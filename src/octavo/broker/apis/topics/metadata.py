@@ -79,7 +79,7 @@ def _asked_for(request: Request, context: Context) -> Iterable[Topic | Row]:
     for row in _wanted(wanted):
         try:
             if row["topicId"] != ZERO_UUID:
-                found.append(context.topic_with_id(request.client, Operation.DESCRIBE, row["topicId"]))
+                found.append(context.topic(request.client, Operation.DESCRIBE, row["topicId"]))
             else:
                 found.append(_by_name(request, context, row["name"]))
         except OctavoError as error:

@@ -5,25 +5,20 @@ from __future__ import annotations
 from octavo.broker.context import Context
 from octavo.broker.errors import producer_error
 from octavo.broker.request import Answer, Request
-from octavo.broker.security.acls import Operation, ResourceType
+from octavo.broker.security.acls import Operation
 from octavo.coordinator.internal_topics import CONSUMER_OFFSETS
 from octavo.coordinator.transactions.machine import Identity
 from octavo.coordinator.transactions.metadata import VERSION_1
 from octavo.format.messages.partition_choice import coordinator_partition
 from octavo.format.names import TopicPartition
-from octavo.format.protocol.error_codes import ErrorCode
 
 _FENCED_FROM_VERSION = 2
 
 
 def handle(request: Request, context: Context) -> Answer:
     body = request.body
-    if not context.allows_transactional_id(request.client, Operation.WRITE, body["transactionalId"]):
-        return {"errorCode": ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED}
-    if not context.authorizer.allows(request.client, Operation.READ, ResourceType.GROUP, body["groupId"]):
-        return {"errorCode": ErrorCode.GROUP_AUTHORIZATION_FAILED}
-    if context.is_read_only:
-        return {"errorCode": ErrorCode.POLICY_VIOLATION}
+    context.check_transactional_id(request.client, Operation.WRITE, body["transactionalId"])
+    context.check_member(request.client, body["groupId"])
     by = Identity(body["producerId"], body["producerEpoch"])
     partitions = frozenset((offsets_partition(context, body["groupId"]),))
     error = context.transactions.add_partitions(body["transactionalId"], by, partitions, VERSION_1)

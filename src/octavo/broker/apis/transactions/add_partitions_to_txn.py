@@ -11,7 +11,7 @@ from octavo.broker.security.acls import Operation
 from octavo.coordinator.transactions.machine import Identity
 from octavo.coordinator.transactions.metadata import VERSION_1, VERSION_2
 from octavo.format.messages.schema import Row
-from octavo.format.names import INTERNAL_TOPICS, TopicPartition
+from octavo.format.names import INTERNAL_TOPICS, TopicPartition, by_topic
 from octavo.format.protocol.error_codes import ErrorCode
 
 _FENCED_FROM_VERSION = 2
@@ -79,7 +79,8 @@ def _partitions(topics: Iterable[Row]) -> frozenset[TopicPartition]:
 
 
 def _rows(errors: Errors) -> list[Row]:
-    topics: dict[str, list[Row]] = {}
-    for (topic, number), error in sorted(errors.items()):
-        topics.setdefault(topic, []).append({"partitionIndex": number, "partitionErrorCode": error})
+    topics = by_topic(
+        (topic, {"partitionIndex": number, "partitionErrorCode": error})
+        for (topic, number), error in sorted(errors.items())
+    )
     return [{"name": name, "resultsByPartition": rows} for name, rows in topics.items()]

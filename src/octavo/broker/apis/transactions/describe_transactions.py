@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from octavo.broker.context import Context
 from octavo.broker.request import Answer, Request
 from octavo.broker.security.acls import Operation
-from octavo.coordinator.transactions.metadata import TransactionMetadata
 from octavo.format.messages.schema import Row
+from octavo.format.names import by_topic
 from octavo.format.protocol.error_codes import ErrorCode
 
 
@@ -20,15 +22,10 @@ def _answer(request: Request, context: Context, transactional_id: str) -> Row:
     known = context.transactions.describe(transactional_id)
     if isinstance(known, ErrorCode):
         return {"errorCode": known, "transactionalId": transactional_id}
-    topics: dict[str, list[int]] = {}
-    for topic, number in sorted(known.partitions):
-        if context.authorizer.allows_topic(request.client, Operation.DESCRIBE, topic):
-            topics.setdefault(topic, []).append(number)
-    return {**_row(known), "topics": [{"topic": name, "partitions": numbers} for name, numbers in topics.items()]}
-
-
-def _row(known: TransactionMetadata) -> Row:
+    topics = by_topic(sorted(known.partitions))
+    may_describe = partial(context.authorizer.allows_topic, request.client, Operation.DESCRIBE)
     return {
+        "topics": [{"topic": name, "partitions": numbers} for name, numbers in topics.items() if may_describe(name)],
         "transactionalId": known.transactional_id,
         "transactionState": known.status.kafka_name,
         "transactionTimeoutMs": known.timeout_ms,

@@ -20,10 +20,8 @@ _NEW_EPOCH_FROM_VERSION = 5
 
 def handle(request: Request, context: Context) -> Answer:
     body, transactional_id = request.body, request.body["transactionalId"]
-    if not context.allows_transactional_id(request.client, Operation.WRITE, transactional_id):
-        return {"errorCode": ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED}
-    if context.is_read_only:
-        return {"errorCode": ErrorCode.POLICY_VIOLATION}
+    context.check_transactional_id(request.client, Operation.WRITE, transactional_id)
+    context.check_writable(Operation.WRITE)
     answer = context.transactions.end(
         transactional_id,
         Identity(body["producerId"], body["producerEpoch"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.broker.context import Context
 from octavo.broker.errors import code_of, producer_error
-from octavo.broker.request import Answer, Later, Request
+from octavo.broker.request import Request, later
 from octavo.broker.security.acls import Operation, ResourceType
 from octavo.coordinator.transactions.machine import NOBODY, Identity
 from octavo.errors import OctavoError
@@ -14,27 +14,24 @@ from octavo.format.protocol.error_codes import ErrorCode
 _FENCED_FROM_VERSION = 4
 
 
-def handle(request: Request, context: Context) -> Answer:
-    body = request.body
+@later
+def handle(request: Request, context: Context) -> Row:
+    body, transactions = request.body, context.transactions
     refusal = _refusal(request, context)
     if refusal is not ErrorCode.NONE:
         return _row(refusal)
-
-    def make() -> Row:
-        if body["transactionalId"] is None:
-            try:
-                return _row(ErrorCode.NONE, Identity(context.producer_ids.allocate(), 0))
-            except OctavoError as error:
-                return _row(code_of(error))
-        expected = None if body["producerId"] == -1 else Identity(body["producerId"], body["producerEpoch"])
-        transactions, transactional_id = context.transactions, body["transactionalId"]
-        answer = transactions.init_producer_id(transactional_id, body["transactionTimeoutMs"], expected)
-        if answer.error is ErrorCode.CONCURRENT_TRANSACTIONS:
-            transactions.complete(transactional_id)
-        shown = producer_error(answer.error, knows_fenced=request.version >= _FENCED_FROM_VERSION)
-        return _row(shown, answer.identity)
-
-    return Later(make)
+    transactional_id = body["transactionalId"]
+    if transactional_id is None:
+        try:
+            return _row(ErrorCode.NONE, Identity(context.producer_ids.allocate(), 0))
+        except OctavoError as error:
+            return _row(code_of(error))
+    expected = None if body["producerId"] == -1 else Identity(body["producerId"], body["producerEpoch"])
+    answer = transactions.init_producer_id(transactional_id, body["transactionTimeoutMs"], expected)
+    if answer.error is ErrorCode.CONCURRENT_TRANSACTIONS:
+        transactions.complete(transactional_id)
+    shown = producer_error(answer.error, knows_fenced=request.version >= _FENCED_FROM_VERSION)
+    return _row(shown, answer.identity)
 
 
 def _refusal(request: Request, context: Context) -> ErrorCode:

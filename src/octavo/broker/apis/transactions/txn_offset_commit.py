@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.broker.apis.data.transactional_batches import Abilities, TransactionalWrite, refused_partitions
+from octavo.broker.apis.data.transactional_batches import Abilities, refused_partitions
 from octavo.broker.apis.groups.offset_topics import committed, refused
 from octavo.broker.apis.transactions.add_offsets_to_txn import offsets_partition
 from octavo.broker.context import Context
@@ -23,8 +23,7 @@ _ADDS_FROM_VERSION = 5
 def handle(request: Request, context: Context) -> Answer:
     body = request.body
     try:
-        if not context.allows_transactional_id(request.client, Operation.WRITE, body["transactionalId"]):
-            raise RequestError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        context.check_transactional_id(request.client, Operation.WRITE, body["transactionalId"])
         context.check_member(request.client, body["groupId"])
     except RequestError as error:
         return refused(request, "name", error.code)
@@ -46,6 +45,6 @@ def _enlist(request: Request, context: Context, by: Identity) -> None:
     place = offsets_partition(context, request.body["groupId"])
     log = context.catalog.named(place.topic).log(place.partition)
     abilities = Abilities(request.version >= _ABORTABLE_FROM_VERSION, request.version >= _ADDS_FROM_VERSION)
-    write = TransactionalWrite(request.body["transactionalId"], by, {place: (log, 0)}, abilities)
-    for error in refused_partitions(context, write).values():
+    batches = {place: (log, 0)}
+    for error in refused_partitions(context, request.body["transactionalId"], by, batches, abilities).values():
         raise error
