@@ -1,4 +1,4 @@
-"""The configs of a consumer: Kafka's names, types, ranges and, with one exception, defaults."""
+"""The configs of a consumer: Kafka's names, types, ranges and defaults, except those whose docs say otherwise."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
-
-
 _UNITS_MS = (86_400_000, 3_600_000, 60_000)
 
 

@@ -106,7 +106,7 @@ def _encoded(write: Write) -> tuple[bytes, bytes | None]:
 
 
 def failure_code(error: Exception) -> ErrorCode:
-    """The error that members get if the coordinator cannot read or write its partition."""
+    """The code that a request gets after an error, such as one about the group's partition."""
     if isinstance(error, RequestError):
         return error.code
     if isinstance(error, UnknownTopicOrPartitionError):

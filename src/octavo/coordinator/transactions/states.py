@@ -22,7 +22,8 @@ _log = logging.getLogger(__name__)
 
 
 class TransactionStates:
-    """Callers hold `lock`. A partition of the log that could not be read is tried again when it is next needed."""
+    """Callers that read or change states hold `lock`. A partition of the log that could not be read is tried again when
+    it is next needed."""
 
     def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds) -> None:
         self._clock = log_manager.environment.clock

@@ -123,7 +123,7 @@ def _join_new(change: ClassicTransition, request: JoinRequest) -> None:
 
 
 def _add(change: ClassicTransition, request: JoinRequest, member_id: str) -> None:
-    """Add a member. Before its first answer it cannot send heartbeats, so it gets more time than a session."""
+    """Add a member. Before its first answer it cannot send heartbeats, so its session timeout does not apply yet."""
     body, caller, group = request.body, request.caller, change.group
     member = ClassicMember(
         member_id, body["groupInstanceId"], caller.client_id, caller.client_host, 0, 0, (), is_new=True
