@@ -24,7 +24,7 @@ class Closeable(Protocol):
 
 
 class Clients:
-    """Thread-safe. The transaction coordinator is created when first needed, since creating it reads
+    """Thread-safe. The transaction coordinator is created and started when first needed, since starting it reads
     `__transaction_state`."""
 
     def __init__(self, log_manager: LogManager) -> None:
@@ -40,12 +40,8 @@ class Clients:
         if log_manager.has_upkeep:
             self.group_coordinator.start_upkeep()
 
-    @property
-    def coordinator(self) -> TransactionCoordinator:
-        return self.transactions(start=True)
-
     def transactions(self, *, start: bool) -> TransactionCoordinator:
-        """The coordinator, which is started by the first caller that asks for it."""
+        """The transaction coordinator; the first call with `start` starts it."""
         with self._lock:
             if self._coordinator is None:
                 log = TransactionLog(transaction_state(self._log_manager), self._log_manager.environment.clock)

@@ -36,7 +36,7 @@ class GroupAdmin:
             pass
 
     def list(self) -> list[Row]:
-        """All groups, as ListGroups shows them."""
+        """The groups of all partitions of `__consumer_offsets`, as ListGroups shows them."""
         found: list[Row] = []
         for topic_partition in self._store.topic.partitions():
             with self._store.using_partition(topic_partition) as partition:
@@ -74,7 +74,7 @@ class GroupAdmin:
         """Delete what all groups have committed for a topic."""
         for topic_partition in self._store.topic.partitions():
             with self._store.using_partition(topic_partition) as partition:
-                committed = list(partition.offsets.of_topic(topic))
+                committed = sorted(partition.offsets.of_topic(topic))
                 if committed:
                     first = self._store.append(partition, [tombstone(*key) for key in committed])
                     for offset, (group_id, read) in enumerate(committed, first):

@@ -146,9 +146,9 @@ def expired(
 ) -> list[TopicPartition]:
     """The partitions whose offsets have been kept long enough.
 
-    Offsets of a group with members are kept, unless nobody subscribes to their topic any more. The time runs from the
-    commit, or from the moment when a classic group that had members became empty. An offset that names its own expiry
-    time, as old clients could, expires then.
+    A group keeps the offsets of topics that its members subscribe to; a classic group with members keeps all, unless it
+    is stable and its subscriptions are known. The time runs from the commit, or from the moment when a classic group
+    that had members became empty. An offset that names its own expiry time, as old clients could, expires then.
     """
     since_ms = NO_TIMESTAMP if isinstance(group, ConsumerGroup) else _unused_since(group)
     if since_ms is None:
