@@ -73,10 +73,9 @@ class ProducerTransaction:
     def commit(self) -> None:
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
-        if isinstance(self._error, KafkaStorageError):
-            raise KafkaStorageError(f"{ONLY_ABORT}: {self._error}") from self._error
         if self._error is not None:
-            raise IllegalStateError(f"{ONLY_ABORT}: {self._error}") from self._error
+            kind = KafkaStorageError if isinstance(self._error, KafkaStorageError) else IllegalStateError
+            raise kind(f"{ONLY_ABORT}: {self._error}") from self._error
         try:
             self._session.end(commit=True)
         except (TransactionIncompleteError, IllegalStateError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from octavo.coordinator.effects import Write
 from octavo.coordinator.errors import RequestError
@@ -43,12 +43,9 @@ class GroupStore:
         self.lock = threading.RLock()
         self.on_load: Callable[[GroupPartition], None] = lambda partition: None
 
-    @contextmanager
-    def using(self, group_id: str, *, create: bool = False) -> Iterator[GroupPartition]:
+    def using(self, group_id: str, *, create: bool = False) -> AbstractContextManager[GroupPartition]:
         """The partition that holds a group, locked; one without a log if there is no topic and none is created."""
-        topic_partition = self.topic.place_of(group_id) if create else self.topic.partition_of(group_id)
-        with self.using_partition(topic_partition) as partition:
-            yield partition
+        return self.using_partition(self.topic.place_of(group_id) if create else self.topic.partition_of(group_id))
 
     @contextmanager
     def using_partition(self, topic_partition: TopicPartition | None) -> Iterator[GroupPartition]:

@@ -71,14 +71,12 @@ def join(group: ClassicGroup | None, request: JoinRequest, now: Moment) -> Class
         return _refusal(group, request, ErrorCode.INVALID_GROUP_ID)
     if not config.group_min_session_timeout_ms <= session_timeout_ms <= config.group_max_session_timeout_ms:
         return _refusal(group, request, ErrorCode.INVALID_SESSION_TIMEOUT)
-    is_new_group = group is None
+    if group is None and member_id != UNKNOWN_MEMBER:
+        return _refusal(group, request, ErrorCode.UNKNOWN_MEMBER_ID)
+    change = ClassicTransition(group or ClassicGroup(body["groupId"], state_since_ms=now.time_ms), now)
     if group is None:
-        if member_id != UNKNOWN_MEMBER:
-            return _refusal(group, request, ErrorCode.UNKNOWN_MEMBER_ID)
-        group = ClassicGroup(body["groupId"], state_since_ms=now.time_ms)
-    change = ClassicTransition(group, now)
-    if is_new_group:
         change.write()
+    group = change.group
     if not _has_room(group, member_id, config.group_max_size):
         change.remove(member_id)
         change.reply(request.token, refused(ErrorCode.GROUP_MAX_SIZE_REACHED))
