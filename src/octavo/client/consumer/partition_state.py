@@ -20,17 +20,7 @@ class PartitionState:
     Records that were taken count as returned only after `advance`; until then the next `take` starts with them again.
     """
 
-    __slots__ = (
-        "_ahead",
-        "_clock",
-        "_options",
-        "_reset",
-        "is_paused",
-        "log",
-        "position",
-        "seeks",
-        "topic_partition",
-    )
+    __slots__ = ("_ahead", "_clock", "_options", "_reset", "is_paused", "log", "position", "seeks", "topic_partition")
 
     def __init__(
         self,

@@ -11,11 +11,7 @@ from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.offsets import NO_TIMESTAMP, OFFSET_COMMIT
 from octavo.coordinator.groups.partition import GroupPartition
 from octavo.coordinator.internal_topics import InternalTopic
-from octavo.errors import (
-    RecordBatchTooLargeError,
-    RecordTooLargeError,
-    UnknownTopicOrPartitionError,
-)
+from octavo.errors import RecordBatchTooLargeError, RecordTooLargeError, UnknownTopicOrPartitionError
 from octavo.format.batches.batch import Origin, build_batch
 from octavo.format.compression import Codec
 from octavo.format.messages.consumer_offsets import GROUP_METADATA

@@ -13,12 +13,7 @@ from octavo.coordinator.transactions.machine import NOBODY, Identity
 from octavo.coordinator.transactions.metadata import VERSION_2, TransactionMetadata
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.coordinator.transactions.states import TransactionStates
-from octavo.errors import (
-    CorruptionError,
-    KafkaStorageError,
-    TransactionIncompleteError,
-    UnknownTopicOrPartitionError,
-)
+from octavo.errors import CorruptionError, KafkaStorageError, TransactionIncompleteError, UnknownTopicOrPartitionError
 from octavo.format.batches.control import ControlType, EndTransactionMarker
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode

@@ -23,11 +23,7 @@ from octavo.coordinator.groups.consumer.target import assign, may_assign
 from octavo.coordinator.groups.consumer.topics import GroupTopics
 from octavo.coordinator.groups.consumer.transition import SYNC, Transition, View
 from octavo.errors import CorruptionError
-from octavo.format.messages.consumer_protocol import (
-    PROTOCOL_TYPE,
-    decode_subscription,
-    encode_assignment,
-)
+from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE, decode_subscription, encode_assignment
 from octavo.format.messages.schema import Row
 from octavo.format.names import by_topic
 from octavo.format.protocol.error_codes import ErrorCode
