@@ -42,7 +42,7 @@ class GroupDriver:
         self._log_manager = log_manager
         self._configs = configs
         self._topics = OpenTopics(log_manager)
-        self._timers = Timers(environment.scheduler, self._clock, "group-timers", self._check_timers)
+        self._timers = Timers(environment.scheduler, self._clock, self._check_timers)
         store.on_load = self._loaded
 
     @property

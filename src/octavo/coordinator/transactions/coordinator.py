@@ -8,7 +8,6 @@ from collections.abc import Callable, Set
 from typing import NamedTuple
 
 from octavo.coordinator.transactions import machine
-from octavo.coordinator.transactions.log import TransactionLog
 from octavo.coordinator.transactions.machine import NOBODY, Identity
 from octavo.coordinator.transactions.metadata import VERSION_2, TransactionMetadata
 from octavo.coordinator.transactions.producer_ids import ProducerIds
@@ -40,12 +39,12 @@ class TransactionCoordinator:
     logged and tried again later; it does not stop the others.
     """
 
-    def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds) -> None:
+    def __init__(self, log_manager: LogManager, ids: ProducerIds) -> None:
         self._log_manager = log_manager
         self._config = log_manager.broker_config
         self._takeovers: dict[str, int] = {}
         self._takeover_numbers = itertools.count(1)
-        self.states = TransactionStates(log_manager, log, ids)
+        self.states = TransactionStates(log_manager, ids)
         self.lock = self.states.lock
 
     @property
