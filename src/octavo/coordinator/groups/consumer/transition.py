@@ -106,7 +106,7 @@ class Transition(Effects):
 
 
 def _written(write: Write, group: ConsumerGroup) -> Write:
+    if write.kind is not records.GROUP or write.value is None:
+        return write
     has_local_members = any(member.is_local for member in group.members.values())
-    if write.kind is records.GROUP and write.value is not None and has_local_members:
-        return write._replace(value={**write.value, "metadataHash": UNKNOWN_HASH})
-    return write
+    return write._replace(value={**write.value, "metadataHash": UNKNOWN_HASH}) if has_local_members else write
