@@ -15,7 +15,7 @@ from octavo.coordinator.groups.consumer.topics import TopicIdPartition
 from octavo.coordinator.groups.consumer.transition import REBALANCE, Transition
 from octavo.format.protocol.error_codes import ErrorCode
 
-Owned = frozenset[TopicIdPartition] | None  # what a member says it has; one that does not say (None) may have everything
+Owned = frozenset[TopicIdPartition] | None  # what a member says it has; None, if it does not say, may be anything
 
 
 def reconcile(change: Transition, member_id: str, owned: Owned, *, is_subscription_changed: bool) -> Member:
