@@ -226,7 +226,7 @@ def test_an_id_is_known_after_a_restart(store: Store) -> None:
 def test_epochs_that_come_to_their_end_give_way_to_another_id(store: Store) -> None:
     store.logs.create_topic("t", 1)
     producer = store.logs.producer(transactional_id="x")
-    states = store.logs._clients.coordinator.states
+    states = store.logs.transactions().states
     known = states.get("x")
     assert known is not None
     last = TransactionMetadata("x", known.producer_id, 32766, known.timeout_ms)

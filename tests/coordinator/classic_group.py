@@ -7,7 +7,7 @@ from typing import Any
 
 from octavo.config import BrokerConfig
 from octavo.coordinator.effects import CancelTimer, Moment, Reply, SetTimer, Write
-from octavo.coordinator.groups.classic import expiry, sessions, sync
+from octavo.coordinator.groups.classic import sessions, sync
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicOutcome
 from octavo.coordinator.groups.classic.join import Caller, JoinRequest, join
 from octavo.format.messages.schema import Row
@@ -86,7 +86,7 @@ class PlayedGroup:
         while due := [(at_ms, timer) for timer, at_ms in self.timers.items() if at_ms <= end_ms]:
             self.now_ms, timer = min(due, key=lambda one: one[0])
             del self.timers[timer]
-            self._take(expiry.expired(self.known, timer, self.moment, self.config))
+            self._take(sessions.expired(self.known, timer, self.moment, self.config))
         self.now_ms = end_ms
 
     def restart(self) -> None:
@@ -96,7 +96,7 @@ class PlayedGroup:
         row = self.written[-1]
         assert row is not None
         self.timers.clear()
-        self._take(expiry.loaded(group_of("g", row), self.moment, self.config))
+        self._take(sessions.loaded(group_of("g", row), self.moment, self.config))
 
     def member_ids(self, *tokens: str) -> list[str]:
         """The ids that members got in their answers."""

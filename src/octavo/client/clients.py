@@ -10,9 +10,7 @@ from typing import Protocol
 from octavo.client.consumer.consumer import Consumer
 from octavo.client.producer.producer import Producer
 from octavo.coordinator.groups.coordinator import GroupCoordinator
-from octavo.coordinator.internal_topics import transaction_state
 from octavo.coordinator.transactions.coordinator import TransactionCoordinator
-from octavo.coordinator.transactions.log import TransactionLog
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.storage.log_manager import LogManager
 
@@ -24,7 +22,7 @@ class Closeable(Protocol):
 
 
 class Clients:
-    """Thread-safe. The transaction coordinator is created when first needed, since creating it reads
+    """Thread-safe. The transaction coordinator is created and started when first needed, since starting it reads
     `__transaction_state`."""
 
     def __init__(self, log_manager: LogManager) -> None:
@@ -40,16 +38,11 @@ class Clients:
         if log_manager.has_upkeep:
             self.group_coordinator.start_upkeep()
 
-    @property
-    def coordinator(self) -> TransactionCoordinator:
-        return self.transactions(start=True)
-
     def transactions(self, *, start: bool) -> TransactionCoordinator:
-        """The coordinator, which is started by the first caller that asks for it."""
+        """The transaction coordinator; the first call with `start` starts it."""
         with self._lock:
             if self._coordinator is None:
-                log = TransactionLog(transaction_state(self._log_manager), self._log_manager.environment.clock)
-                self._coordinator = TransactionCoordinator(self._log_manager, log, self.producer_ids)
+                self._coordinator = TransactionCoordinator(self._log_manager, self.producer_ids)
             if start and not self._is_started:
                 self._coordinator.start()
                 self._is_started = True

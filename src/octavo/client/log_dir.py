@@ -65,11 +65,11 @@ class LogDir(LogManager):
     def __repr__(self) -> str:
         opened: OpenLogs | None = getattr(self, "_open", None)
         if opened is None or opened.is_closed:
-            return f"<LogDir {self._places()}: closed>"
+            return f"<LogDir {some(self.paths)}: closed>"
         logs = dict(self.logs)
         topics = count(len({topic_partition.topic for topic_partition in logs}), "topic")
         held = f"{topics}, {count(len(logs), 'partition')}, {size(sum(log.size for log in logs.values()))}"
-        return f"<LogDir {self._places()}: {held}{', some directories are offline' if self.offline else ''}>"
+        return f"<LogDir {some(self.paths)}: {held}{', some directories are offline' if self.offline else ''}>"
 
     def _repr_html_(self) -> str:
         rows = []
@@ -78,9 +78,6 @@ class LogDir(LogManager):
             offsets = sum(log.log_end_offset - log.log_start_offset for log in logs)
             rows.append([topic, len(numbers), offsets, size(sum(log.size for log in logs))])
         return table(repr(self), ["topic", "partitions", "offsets", "size"], rows)
-
-    def _places(self) -> str:
-        return some(self.paths)
 
     @property
     def paths(self) -> list[Path]:
@@ -110,7 +107,7 @@ class LogDir(LogManager):
         identity = ProducerIdentity(clients.producer_ids if config.enable_idempotence else None)
         transaction = None
         if config.transactional_id is not None:
-            session = Session(clients.coordinator, config.transactional_id, config.transaction_timeout_ms)
+            session = Session(self.transactions(), config.transactional_id, config.transaction_timeout_ms)
             transaction = ProducerTransaction(session, clients.group_coordinator.offsets, identity)
         is_serialized = key_serializer is not None or value_serializer is not None
         serializers = Serializers(key_serializer, value_serializer) if is_serialized else None
@@ -240,7 +237,7 @@ class LogDir(LogManager):
     def _complete_transactions(self) -> None:
         """Finish the transactions that a crash or an error interrupted, before anybody reads or writes."""
         if any(topic_partition.topic == TRANSACTION_STATE for topic_partition in list(self.logs)):
-            self._clients.coordinator.settle()
+            self.transactions().settle()
 
     @property
     def _clients(self) -> Clients:

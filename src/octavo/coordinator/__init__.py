@@ -1,5 +1,5 @@
 """Groups, their offsets and transactions: what Kafka's coordinators know, kept in Kafka's own topics.
 
-This layer is below the clients: it knows members, sessions and ids, but no producers or consumers, so that the network
-broker can use it too.
+This layer is below the clients and the broker, and both use it: it knows members, sessions and ids, but not the
+clients' producers and consumers.
 """

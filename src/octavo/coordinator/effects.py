@@ -1,8 +1,8 @@
-"""The time, which goes into the coordinators' state machines, and what comes out: records, replies and timers.
+"""The time, which goes into the state machines of groups, and what comes out: records, replies and timers.
 
-A machine is a function (state, event, now) → (state, effects) without side effects. Its coordinator first writes the
-records; if that fails, it keeps the old state and tells the caller why. Then it adopts the new state, sets the timers
-and sends the replies.
+A machine is a function (state, event, now) → (state, effects) that changes nothing itself. `groups.driver` writes the
+records first; if that fails, it keeps the old state. Then it adopts the new state, sets the timers and sends the
+replies.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 
 class RequestError(OctavoError):
-    """A request that cannot be carried out; the client gets the code and the sentence."""
+    """A request that cannot be carried out."""
 
     def __init__(self, code: ErrorCode, problem: str | None = None) -> None:
         super().__init__(problem or code.name)

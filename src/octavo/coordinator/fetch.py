@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from octavo.format.batches.walker import walk
 from octavo.format.names import FileKind, SegmentFile, TopicPartition
 from octavo.scanner.reading.aborted import AbortedRanges
 from octavo.scanner.reading.read import Filling
-from octavo.scanner.reading.records import ConsumerRecord, records_of
+from octavo.scanner.reading.records import ConsumerRecord, DecodeRecord, records_of
 from octavo.scanner.reading.rows import delivered, timestamp_types
 from octavo.storage.log.read import Isolation, OffsetMetadata
 from octavo.storage.partition_log import PartitionLog
@@ -28,7 +28,7 @@ class FetchOptions(NamedTuple):
     isolation: Isolation = Isolation.READ_UNCOMMITTED
     max_bytes: int = 1048576
     check_crcs: bool = True
-    decode: Callable[[ConsumerRecord], ConsumerRecord] | None = None  # applied to each record
+    decode: DecodeRecord | None = None
 
 
 class FetchedRecords(NamedTuple):
@@ -41,7 +41,10 @@ class FetchedRecords(NamedTuple):
 def fetch(
     topic_partition: TopicPartition, log: PartitionLog, position: int, options: FetchOptions
 ) -> FetchedRecords | None:
-    """The records from a position on; None if no batch is there yet. Raises OffsetOutOfRangeError outside the log."""
+    """The records from a position on; None if there is no batch to read yet.
+
+    Raises OffsetOutOfRangeError for a position outside the log, and CorruptRecordError if the first batch is damaged.
+    """
     fetched, data = log.fetch(position, options.max_bytes, options.isolation)
     table, largest_offset = sound(topic_partition, walk(data, check_crc=options.check_crcs).table, log.log_end_offset)
     if not len(table):
@@ -55,12 +58,10 @@ def fetch(
     return FetchedRecords(records if options.decode is None else map(options.decode, records), next_position)
 
 
-def fetch_all(
-    topic_partition: TopicPartition, log: PartitionLog, options: FetchOptions, position: int | None = None
-) -> Iterator[ConsumerRecord]:
-    """All records of a partition, from its start or a position up to the log's current end."""
-    position, end = log.log_start_offset if position is None else position, log.log_end_offset
-    while position < end and (fetched := fetch(topic_partition, log, position, options)) is not None:
+def fetch_all(topic_partition: TopicPartition, log: PartitionLog) -> Iterator[ConsumerRecord]:
+    """The records of a partition, from the log's start at least up to its current end."""
+    position, end = log.log_start_offset, log.log_end_offset
+    while position < end and (fetched := fetch(topic_partition, log, position, FetchOptions())) is not None:
         yield from fetched.records
         position = fetched.next_position
 

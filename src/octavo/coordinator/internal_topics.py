@@ -1,4 +1,5 @@
-"""Kafka's internal topics: created when first needed, with the configs a broker gives them, but none about replicas."""
+"""`__consumer_offsets` and `__transaction_state`: created when first needed, with the configs that a broker gives them,
+but none about replicas."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ class InternalTopic:
 
     @property
     def count(self) -> int:
-        """The number of partitions; 0 if there is no topic.
+        """The number of partitions, as the highest number in these log directories tells; 0 if there is no topic.
 
         It does not grow with the topic: ids have to stay in their partitions.
         """
@@ -67,12 +68,12 @@ class InternalTopic:
         assert topic_partition is not None, "the topic was created"
         return topic_partition
 
-    def log(self, partition: TopicPartition) -> PartitionLog:
-        """A partition's log; raises if the directories hold only other partitions of the topic."""
-        log = self._log_manager.logs.get(partition)
+    def log(self, topic_partition: TopicPartition) -> PartitionLog:
+        """A partition's log; raises UnknownTopicOrPartitionError if it is missing or was not opened."""
+        log = self._log_manager.logs.get(topic_partition)
         if log is None:
             problem = "is missing or was not opened: open all log directories of its broker"
-            raise UnknownTopicOrPartitionError(f"{partition} {problem}")
+            raise UnknownTopicOrPartitionError(f"{topic_partition} {problem}")
         return log
 
     def partitions(self) -> list[TopicPartition]:

@@ -1,4 +1,4 @@
-"""A coordinator's timers: thousands of deadlines, most of them moved before they are reached, and one task."""
+"""The timers of groups: thousands of deadlines, most of them moved before they are reached, and one task."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ class Timers:
     `check` is scheduled for the first deadline; it has to call `next_due` until that returns None.
     """
 
-    def __init__(self, scheduler: Scheduler, clock: Clock, name: str, check: Callable[[], None]) -> None:
+    def __init__(self, scheduler: Scheduler, clock: Clock, check: Callable[[], None]) -> None:
         self._scheduler = scheduler
         self._clock = clock
-        self._name = name
         self._check = check
         self._deadlines: dict[Hashable, int] = {}
         # Each timer has one entry that counts, at the time in `_entries`, which is never after its deadline. Entries of
@@ -79,5 +78,5 @@ class Timers:
                 return
             self._task.cancel()
         delay_ms = max(first_ms - self._clock.monotonic_ms(), 0)
-        self._task = self._scheduler.schedule(self._name, self._check, delay_ms=delay_ms)
+        self._task = self._scheduler.schedule("group-timers", self._check, delay_ms=delay_ms)
         self._task_at_ms = first_ms

@@ -134,7 +134,7 @@ class GroupUnderTest:
         for kind, key, value in self.written:
             encoded = None if value is None else encode_versioned(kind.value, 0, value)
             self.log.append((encode_key(kind, key), encoded))
-        if group is not None and not group.has_local_members and group.is_written:
+        if group is not None and group.is_written and not any(member.is_local for member in group.members.values()):
             assert self.read_back() == group
 
 

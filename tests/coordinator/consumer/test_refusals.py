@@ -8,8 +8,9 @@ import pytest
 
 from octavo.config import BrokerConfig
 from octavo.coordinator.errors import RequestError
-from octavo.coordinator.groups.consumer.commits import check_fetch, commit_check
+from octavo.coordinator.groups.commit_rules import Committer, check_commit, check_offset_fetch
 from octavo.coordinator.groups.consumer.group import ConsumerGroup
+from octavo.coordinator.groups.offsets import GroupOffsets, StoredOffset
 from octavo.format.names import TopicPartition
 from tests.coordinator.consumer.groups import GroupUnderTest, rows, topic_id
 
@@ -105,15 +106,19 @@ def test_members_of_version_0_get_an_id() -> None:
     assert len(first) == len(second) == 22 and first != second
 
 
+def offsets_of(partition: int) -> GroupOffsets:
+    return {TopicPartition("t", partition): StoredOffset(0, "", -1, 0, topic_id=topic_id("t"))}
+
+
 def refused(group: ConsumerGroup, member_id: str, epoch: int, version: int = 9) -> tuple[int, str | None]:
     with pytest.raises(RequestError) as caught:
-        commit_check(group, member_id, None, epoch, version=version).check(TopicPartition("t", 1), topic_id("t"))
+        check_commit(group, Committer(member_id, None, epoch, version), offsets_of(1))
     return int(caught.value.code), caught.value.problem
 
 
 def test_commits_and_fetches_of_other_epochs_are_refused() -> None:
     under_test = GroupUnderTest(config=BrokerConfig(group_consumer_assignment_interval_ms=0), t=2)
-    commit_check(ConsumerGroup(group_id="g"), "", None, -1, version=9)
+    check_commit(ConsumerGroup(group_id="g"), Committer(), {})
     under_test.join("m1", "t")
     under_test.join("m2", "t")
     under_test.beat("m1", 2, {"t": [0, 1]})
@@ -121,19 +126,18 @@ def test_commits_and_fetches_of_other_epochs_are_refused() -> None:
     under_test.beat("m2", 3)
     group = under_test.group
     assert group is not None
-    place = TopicPartition("t", 0)
-    commit_check(group, "m1", None, 3, version=9).check(place, topic_id("t"))
-    commit_check(group, "m1", None, 2, version=9).check(place, topic_id("t"))
-    commit_check(group, "", None, -1, version=9, is_transactional=True).check(place, topic_id("t"))
+    check_commit(group, Committer("m1", None, 3), offsets_of(0))
+    check_commit(group, Committer("m1", None, 2), offsets_of(0))
+    check_commit(group, Committer(is_transactional=True), offsets_of(0))
     assert refused(group, "", -1) == (25, "Member  is not a member of group g.")
     assert refused(group, "m2", 4) == (113, "Received member epoch 4 is newer than current member epoch 3.")
     assert refused(group, "m2", 3, version=8)[0] == 35
     assert refused(group, "m1", 2) == (113, "Partition t-1 is not assigned or pending revocation for member.")
     problem = "Received member epoch 2 is older than assignment epoch 3 for partition t-1."
     assert refused(group, "m2", 2) == (113, problem)
-    check_fetch(group, None, -1)
-    check_fetch(group, "m2", 3)
+    check_offset_fetch(group, None, -1)
+    check_offset_fetch(group, "m2", 3)
     for member_id, epoch, code in (("m2", 2, 113), ("m3", 3, 25), (None, 3, 25)):
         with pytest.raises(RequestError) as caught:
-            check_fetch(group, member_id, epoch)
+            check_offset_fetch(group, member_id, epoch)
         assert caught.value.code == code

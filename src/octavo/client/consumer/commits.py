@@ -61,10 +61,9 @@ class OffsetCommits:
         """Commit what was returned since the last commit, if enable.auto.commit is on and the member is alive."""
         self._last_ms = self._clock.monotonic_ms()
         if self._config.group_id is not None and self._config.enable_auto_commit and membership is not None:
-            positions = self.positions(states)
             changed = {
                 partition: position
-                for partition, position in positions.items()
+                for partition, position in self.positions(states).items()
                 if self._known.get(partition) != position.offset
             }
             if changed and membership.is_alive:

@@ -1,4 +1,4 @@
-"""The configs of a consumer: Kafka's names, types, ranges and, with one exception, defaults."""
+"""The configs of a consumer: Kafka's names, types, ranges and defaults, except those whose docs say otherwise."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from octavo.storage.log.read import Isolation
 from octavo.storage.partition_log import PartitionLog
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
-
-
 _UNITS_MS = (86_400_000, 3_600_000, 60_000)
 
 
@@ -117,9 +115,8 @@ class ConsumerConfig:
     )  # fmt: skip
     max_poll_records: int = config(INT, 500, Between(1), doc="The most records that one poll returns.")
     max_poll_interval_ms: int = config(
-        INT, 300_000, Between(1),
-        doc="A member of a group that has not polled for this long loses its partitions.",
-    )  # fmt: skip
+        INT, 300_000, Between(1), doc="A member of a group that has not polled for this long loses its partitions."
+    )
     max_partition_fetch_bytes: int = config(
         INT, 1048576, Between(0),
         doc="How many bytes of a partition are read at a time; the first batch is always read whole.",
@@ -134,15 +131,11 @@ class ConsumerConfig:
     )  # fmt: skip
     group_instance_id: str | None = config(STRING, None, doc="A name of the member that survives restarts. No effect.")
     session_timeout_ms: int = config(
-        INT, 45_000, Between(1),
-        doc="How long a member may go without a heartbeat. No effect.",
-    )  # fmt: skip
+        INT, 45_000, Between(1), doc="How long a member may go without a heartbeat. No effect."
+    )
     heartbeat_interval_ms: int = config(INT, 3000, Between(1), doc="How often heartbeats are sent. No effect.")
     allow_auto_create_topics: bool = config(BOOLEAN, True, doc="No effect: reading does not create topics.")
-    exclude_internal_topics: bool = config(
-        BOOLEAN, True,
-        doc="Whether a pattern skips Kafka's internal topics.",
-    )  # fmt: skip
+    exclude_internal_topics: bool = config(BOOLEAN, True, doc="Whether a pattern skips Kafka's internal topics.")
     client_id: str = config(STRING, "", doc="The name of the client. No effect.")
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from octavo.client.consumer.assignment import AssignedPartitions, Listeners, RebalanceListener
 from octavo.client.consumer.commits import OffsetCommits
 from octavo.client.consumer.config import ConsumerConfig
-from octavo.client.consumer.membership import AllPartitions, GroupShare, ManualAssignment, Subscription
+from octavo.client.consumer.membership import AllPartitions, GroupShare, ManualAssignment, Membership, Subscription
 from octavo.client.consumer.partition_state import PartitionState
 from octavo.coordinator.groups.committed import CommittedOffsets
 from octavo.coordinator.groups.local_members import LocalConfig, LocalMembers
@@ -104,16 +104,13 @@ class Consumer(Closing):
         names = frozenset([topics] if isinstance(topics, str) else topics)
         compiled = re.compile(pattern) if pattern else None
         subscription = Subscription(names, compiled, self.config.exclude_internal_topics)
-        membership = (
-            AllPartitions(self._log_manager, subscription)
-            if self.config.group_id is None
-            else GroupShare(self._log_manager, self._members, self._member_config(self.config.group_id), subscription)
-        )
+        config = self.config
+        membership: Membership = AllPartitions(self._log_manager, subscription)
+        if config.group_id is not None:
+            member = LocalConfig(config.group_id, config.assignor, config.max_poll_interval_ms)
+            membership = GroupShare(self._log_manager, self._members, member, subscription)
         self._assignment.replace(membership, Listeners(on_assigned, on_revoked))
         self._named = names
-
-    def _member_config(self, group_id: str) -> LocalConfig:
-        return LocalConfig(group_id, self.config.assignor, self.config.max_poll_interval_ms)
 
     def assign(self, partitions: Iterable[Partition]) -> None:
         """Read these partitions, whatever the rest of the group does."""

@@ -20,17 +20,7 @@ class PartitionState:
     Records that were taken count as returned only after `advance`; until then the next `take` starts with them again.
     """
 
-    __slots__ = (
-        "_ahead",
-        "_clock",
-        "_options",
-        "_position",
-        "_reset",
-        "is_paused",
-        "log",
-        "seeks",
-        "topic_partition",
-    )
+    __slots__ = ("_ahead", "_clock", "_options", "_reset", "is_paused", "log", "position", "seeks", "topic_partition")
 
     def __init__(
         self,
@@ -47,29 +37,25 @@ class PartitionState:
         self._options = options
         self._reset = reset
         self._clock = clock
-        self._position: int | None = None
+        self.position: int | None = None
         self._ahead: tuple[FetchedRecords, int] | None = None  # with the position of the next of them
-
-    @property
-    def position(self) -> int | None:
-        return self._position
 
     def seek(self, offset: int) -> None:
         """Continue from another offset; drops what was fetched ahead."""
         self.seeks += 1
-        self._position, self._ahead = offset, None
+        self.position, self._ahead = offset, None
 
     def advance(self, offset: int | None) -> None:
         """Record that everything before the offset has been returned."""
-        self._position = offset
+        self.position = offset
 
     def find_position(self) -> int | None:
         """Begin where auto.offset.reset says, unless there already is a position."""
-        if self._position is None:
-            self._position = self._reset.offset(
+        if self.position is None:
+            self.position = self._reset.offset(
                 self.topic_partition, self.log, self._options.isolation, self._clock.time_ms()
             )
-        return self._position
+        return self.position
 
     def take(self, limit: int) -> tuple[list[ConsumerRecord], int]:
         """The next records, at most `limit`, and the position after them; `advance` moves there.
@@ -94,7 +80,7 @@ class PartitionState:
                 return records, records[-1].offset + 1
             if records:
                 return records, fetched.next_position
-            self._position = fetched.next_position
+            self.position = fetched.next_position
         return [], -1
 
     def _fetch(self, position: int) -> FetchedRecords | None:
@@ -104,6 +90,6 @@ class PartitionState:
         except OffsetOutOfRangeError:
             if self._reset.kind == "none":
                 raise
-            self._position = None
+            self.position = None
             reset = self.find_position()
             return None if reset is None else fetch(self.topic_partition, self.log, reset, self._options)

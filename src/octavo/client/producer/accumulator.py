@@ -25,13 +25,14 @@ from octavo.system.signals import Signal
 class Accumulator:
     """Thread-safe. Two queues' locks are never held at once, and none while callbacks run.
 
-    `topics` are those that records were sent to so far.
+    `topics` has the queues of the topics used so far.
     """
 
     def __init__(self, parts: ProducerParts, sender: Sender) -> None:
         self._parts = parts
         self._config = parts.config
-        self._clock, self._scheduler = parts.environment.clock, parts.environment.scheduler
+        environment = parts.log_manager.environment
+        self._clock, self._scheduler = environment.clock, environment.scheduler
         self._sender = sender
         self._max_bytes = parts.config.max_record_bytes
         self._completed = Signal()

@@ -27,7 +27,8 @@ NO_PARTITION = -1
 
 
 def record_batches(data: Any) -> Iterator[pa.RecordBatch]:
-    """The record batches of a table, a reader, an iterable of them, or anything that exports an Arrow stream."""
+    """The record batches of a table, a reader, an iterable of them, or anything that exports an Arrow stream, cut to at
+    most ROWS_AT_ONCE rows."""
     for batch in _batches(data):
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
             yield batch.slice(start, ROWS_AT_ONCE)

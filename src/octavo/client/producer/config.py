@@ -28,13 +28,9 @@ class ProducerConfig:
     """
 
     batch_size: int = config(
-        INT, 16384, Between(0),
-        doc="The size at which a batch is closed; a larger record gets a batch of its own.",
-    )  # fmt: skip
-    linger_ms: int = config(
-        LONG, 5, Between(0),
-        doc="How long a batch waits for more records before it is appended.",
-    )  # fmt: skip
+        INT, 16384, Between(0), doc="The size at which a batch is closed; a larger record gets a batch of its own."
+    )
+    linger_ms: int = config(LONG, 5, Between(0), doc="How long a batch waits for more records before it is appended.")
     max_request_size: int = config(
         INT, 1048576, Between(0),
         doc="The largest record, by the size that it could have uncompressed and alone in a batch.",
@@ -45,24 +41,20 @@ class ProducerConfig:
         "per partition, and nothing ever waits for memory.",
     )  # fmt: skip
     compression_type: str = config(
-        STRING, "none", OneOf(tuple(row.name for row in CODECS.values())),
-        doc="The codec of batches.",
-    )  # fmt: skip
+        STRING, "none", OneOf(tuple(row.name for row in CODECS.values())), doc="The codec of batches."
+    )
     compression_gzip_level: int = config(INT, -1, Between(1, 9, (-1,)), doc="The level of gzip.")
     compression_lz4_level: int = config(INT, 9, Between(1, 17), doc="The level of lz4.")
     compression_zstd_level: int = config(INT, 3, Between(-131072, 22), doc="The level of zstd.")
     partitioner_ignore_keys: bool = config(
-        BOOLEAN, False,
-        doc="Whether records with a key are spread like those without one.",
-    )  # fmt: skip
+        BOOLEAN, False, doc="Whether records with a key are spread like those without one."
+    )
     partitioner_adaptive_partitioning_enable: bool = config(
-        BOOLEAN, True,
-        doc="Whether faster brokers get more records. No effect: all partitions are equally fast.",
-    )  # fmt: skip
+        BOOLEAN, True, doc="Whether faster brokers get more records. No effect: all partitions are equally fast."
+    )
     partitioner_availability_timeout_ms: int = config(
-        LONG, 0, Between(0),
-        doc="How long a partition may accept nothing before it is avoided. No effect.",
-    )  # fmt: skip
+        LONG, 0, Between(0), doc="How long a partition may accept nothing before it is avoided. No effect."
+    )
     enable_idempotence: bool = config(
         BOOLEAN, True,
         doc="Whether batches carry a producer id and sequences, so that a retry cannot duplicate them. "
@@ -94,13 +86,11 @@ class ProducerConfig:
     )  # fmt: skip
     max_block_ms: int = config(LONG, 60_000, Between(0), doc="How long send() may wait for memory. No effect.")
     transactional_id: str | None = config(
-        STRING, None,
-        doc="The name of a transactional producer; a second producer of the same name fences the first.",
-    )  # fmt: skip
+        STRING, None, doc="The name of a transactional producer; a second producer of the same name fences the first."
+    )
     transaction_timeout_ms: int = config(
-        INT, 60_000, Between(1),
-        doc="How long a transaction may be open before it is aborted.",
-    )  # fmt: skip
+        INT, 60_000, Between(1), doc="How long a transaction may be open before it is aborted."
+    )
     client_id: str = config(
         STRING, "", doc="The name of the client. As with brokers, only __admin_client may write to internal topics."
     )

@@ -1,7 +1,7 @@
 """Chooses the partition of each record: Kafka's built-in partitioner, for single records and for whole columns.
 
 With a key, the hash of the key decides. Without one, a topic's records stick to one partition until about one batch has
-gone there, so that batches fill up; then another partition is drawn at random.
+gone there, so that batches fill up; then a partition is drawn at random again.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class StickyPartition:
 
     def appended(self, growth: int, *, is_batch_full: bool) -> None:
         """Count what a record added to its batch. Once batch.size is reached and the batch is full, or twice batch.size
-        is reached, draw another partition."""
+        is reached, draw a partition again."""
         self._appended_bytes += growth
         if self._appended_bytes >= self._batch_size and (is_batch_full or self._appended_bytes >= 2 * self._batch_size):
             self.current = self._chooser.randrange(self.partitions)
             self._appended_bytes = 0
 
     def spread(self, sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The partitions for many records of these sizes, changing after every batch.size bytes."""
+        """The partitions for many records of these sizes; after every batch.size bytes, one is drawn again."""
         if not len(sizes):
             return np.empty(0, np.int32)
         batch_size = max(self._batch_size, 1)

@@ -13,7 +13,6 @@ from octavo.errors import IllegalStateError
 from octavo.format.batches.batch import Origin
 from octavo.format.compression import Codec
 from octavo.kernels.layout import MAX_PRODUCER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
-from octavo.storage.environment import Environment
 from octavo.storage.log_manager import LogManager
 
 if TYPE_CHECKING:
@@ -94,10 +93,6 @@ class ProducerParts:
     transaction: ProducerTransaction | None = None
     ratios: CompressionRatios = field(default_factory=CompressionRatios)
 
-    @property
-    def environment(self) -> Environment:
-        return self.log_manager.environment
-
     def ratio(self, topic: str) -> float:
         """The expected compressed size of a topic's batches, relative to the uncompressed one; 0 without a codec."""
         return self.ratios.of(topic) if self.config.codec is not Codec.NONE else 0.0
@@ -108,7 +103,7 @@ class ProducerParts:
         From now on the partition belongs to the transaction, if there is one.
         """
         if self.transaction is not None:
-            self.transaction.enlist(queue.topic, queue.partition)
+            self.transaction.enlist(queue.topic_partition)
         if self.identity.is_idempotent and queue.uncertain == self.identity.current:
             if self.transaction is not None:
                 raise IllegalStateError(f"{queue.topic_partition}: an append was interrupted; abort the transaction")

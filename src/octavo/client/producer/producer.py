@@ -20,12 +20,7 @@ from octavo.client.producer.sender import Sender
 from octavo.client.producer.table import AppendedRecords, TableSender
 from octavo.client.producer.transaction import ENDING, NO_TRANSACTION, ONLY_ABORT, ProducerTransaction
 from octavo.coordinator.groups.offsets import OffsetAndMetadata
-from octavo.errors import (
-    IllegalStateError,
-    KafkaError,
-    ProducerFencedError,
-    TransactionAbortedError,
-)
+from octavo.errors import IllegalStateError, KafkaError, ProducerFencedError, TransactionAbortedError
 from octavo.format.names import as_topic_partition
 from octavo.kernels import append_record
 from octavo.kernels.integers import INT64_MAX

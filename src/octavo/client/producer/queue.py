@@ -65,7 +65,7 @@ class PartitionQueue:
         self.epoch = (-1, -1)  # the producer id and epoch that `next_sequence` belongs to
         self.next_sequence = 0
         self.is_retry_due = False  # a retry is scheduled
-        self.uncertain: tuple[int, int] | None = None  # the epoch of an append whose outcome is unknown
+        self.uncertain: tuple[int, int] | None = None  # the id and epoch of an append whose outcome is unknown
 
     @property
     def is_current(self) -> bool:

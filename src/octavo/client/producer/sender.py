@@ -35,7 +35,7 @@ class Sender:
         self._codec, self._level = parts.config.codec, parts.config.level
         self._identity = parts.identity
         self._ratios = parts.ratios
-        self._clock = parts.environment.clock
+        self._clock = parts.log_manager.environment.clock
         self._transaction = parts.transaction
 
     def append(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
@@ -113,7 +113,7 @@ class Sender:
             self.fail(batch, error)
 
     def _refuse(self, batch: ProducerBatch, error: AppendRejected) -> None:
-        """Fail a batch that the log refused, and name the partition, which the log does not know."""
+        """Fail a batch that the log refused, and name the partition, which the error does not."""
         error.add_note(f"{batch.topic}-{batch.partition}")
         self.fail(batch, error)
 

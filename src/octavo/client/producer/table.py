@@ -61,7 +61,7 @@ class TableSender:
         """Each partition's rows, in order."""
         from octavo.client.producer import arrow
 
-        now_ms = self._parts.environment.clock.time_ms()
+        now_ms = self._parts.log_manager.environment.clock.time_ms()
         columns, named = arrow.columns_of(batch, now_ms, first_row), arrow.named_partitions(batch)
         if named is not None:
             _check_partitions(named, queues, first_row)

@@ -40,9 +40,8 @@ class ProducerTransaction:
         self._reset()
         self.is_open = True
 
-    def enlist(self, topic: str, partition: int) -> None:
+    def enlist(self, topic_partition: TopicPartition) -> None:
         """Add a partition to the transaction before the first batch goes there."""
-        topic_partition = TopicPartition(topic, partition)
         if topic_partition in self._partitions:
             return
         if not self.is_open:
@@ -66,7 +65,7 @@ class ProducerTransaction:
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
         self._offsets.check_metadata(offsets)
-        self.enlist(*self._offsets.partition_of(group))
+        self.enlist(self._offsets.partition_of(group))
         producer_id, epoch = self._identity.current
         origin = Origin(producer_id=producer_id, producer_epoch=epoch, base_sequence=0, is_transactional=True)
         self._offsets.commit_transactional(group, offsets, topic_ids, origin)
@@ -74,10 +73,9 @@ class ProducerTransaction:
     def commit(self) -> None:
         if not self.is_open:
             raise IllegalStateError(NO_TRANSACTION)
-        if isinstance(self._error, KafkaStorageError):
-            raise KafkaStorageError(f"{ONLY_ABORT}: {self._error}") from self._error
         if self._error is not None:
-            raise IllegalStateError(f"{ONLY_ABORT}: {self._error}") from self._error
+            kind = KafkaStorageError if isinstance(self._error, KafkaStorageError) else IllegalStateError
+            raise kind(f"{ONLY_ABORT}: {self._error}") from self._error
         try:
             self._session.end(commit=True)
         except (TransactionIncompleteError, IllegalStateError):

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable
 from octavo.coordinator.effects import Write
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups import commit_rules
-from octavo.coordinator.groups.classic import describe
-from octavo.coordinator.groups.classic.group import ClassicGroup
+from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicState
 from octavo.coordinator.groups.kinds import is_empty, listed, removal
 from octavo.coordinator.groups.offsets import tombstone
 from octavo.coordinator.groups.partition import GroupPartition
@@ -37,7 +36,7 @@ class GroupAdmin:
             pass
 
     def list(self) -> list[Row]:
-        """All groups, as ListGroups shows them."""
+        """The groups of all partitions of `__consumer_offsets`, as ListGroups shows them."""
         found: list[Row] = []
         for topic_partition in self._store.topic.partitions():
             with self._store.using_partition(topic_partition) as partition:
@@ -49,7 +48,7 @@ class GroupAdmin:
         with self._store.using(group_id) as partition:
             group = partition.groups.get(group_id)
             if isinstance(group, ClassicGroup):
-                return describe.described(group)
+                return _described(group)
             problem = f"Group {group_id} {'not found' if group is None else 'is not a classic group'}."
             raise RequestError(ErrorCode.GROUP_ID_NOT_FOUND, problem)
 
@@ -75,7 +74,7 @@ class GroupAdmin:
         """Delete what all groups have committed for a topic."""
         for topic_partition in self._store.topic.partitions():
             with self._store.using_partition(topic_partition) as partition:
-                committed = list(partition.offsets.of_topic(topic))
+                committed = sorted(partition.offsets.of_topic(topic))
                 if committed:
                     first = self._store.append(partition, [tombstone(*key) for key in committed])
                     for offset, (group_id, read) in enumerate(committed, first):
@@ -117,6 +116,29 @@ class GroupAdmin:
             partition.offsets.remove(group_id, topic_partition, number)
         if is_group_over:
             partition.adopt(group_id, None)
+
+
+def _described(group: ClassicGroup) -> Row:
+    """A group with its members. As in Kafka, the protocol and its metadata are shown only while the group is stable."""
+    protocol = group.protocol_name if group.state is ClassicState.STABLE else None
+    members = [
+        {
+            "memberId": member.member_id,
+            "groupInstanceId": member.instance_id,
+            "clientId": member.client_id,
+            "clientHost": member.client_host,
+            "memberMetadata": b"" if protocol is None else member.metadata(protocol),
+            "memberAssignment": member.assignment,
+        }
+        for member in group.members.values()
+    ]
+    return {
+        "groupId": group.group_id,
+        "groupState": group.state.value,
+        "protocolType": group.protocol_type or "",
+        "protocolData": protocol or "",
+        "members": members,
+    }
 
 
 def _all_offsets(partition: GroupPartition, group_id: str) -> set[TopicPartition]:

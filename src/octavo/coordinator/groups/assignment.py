@@ -11,7 +11,3 @@ PartitionNumbers = Mapping[str, Sequence[int]]  # the partition numbers of each 
 GroupAssignment = dict[str, list[TopicPartition]]  # the partitions of each member
 Current = Mapping[str, Sequence[TopicPartition]]  # the same, before the new assignment
 TopicIds = Mapping[str, bytes]
-
-
-def all_partitions(partitions: PartitionNumbers) -> list[TopicPartition]:
-    return [TopicPartition(topic, number) for topic, numbers in sorted(partitions.items()) for number in numbers]

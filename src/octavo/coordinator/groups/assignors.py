@@ -1,4 +1,4 @@
-"""Kafka's assignors: how the members of a group share the partitions of their topics.
+"""The assignors, by Kafka's names: how the members of a group share the partitions of their topics.
 
 The range and roundrobin assignors serve members in the order in which they are given.
 """
@@ -7,13 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from octavo.coordinator.groups.assignment import (
-    Current,
-    GroupAssignment,
-    PartitionNumbers,
-    Subscriptions,
-    all_partitions,
-)
+from octavo.coordinator.groups.assignment import Current, GroupAssignment, PartitionNumbers, Subscriptions
 from octavo.coordinator.groups.uniform import uniform_assignor
 from octavo.format.names import TopicPartition
 
@@ -21,8 +15,8 @@ Assignor = Callable[[Subscriptions, PartitionNumbers, Current], GroupAssignment]
 
 
 def range_assignor(subscriptions: Subscriptions, partitions: PartitionNumbers, _: Current) -> GroupAssignment:
-    """Give each member one range of every topic's partitions; if they do not divide evenly, the first members get one
-    more."""
+    """Give each member one range of the partitions of each of its topics; if they do not divide evenly, the first
+    members get one more."""
     assigned: GroupAssignment = {member: [] for member in subscriptions}
     for topic, numbers in sorted(partitions.items()):
         members = [member for member, topics in subscriptions.items() if topic in topics]
@@ -38,7 +32,7 @@ def roundrobin_assignor(subscriptions: Subscriptions, partitions: PartitionNumbe
     """Deal out all partitions in order, taking turns among the members subscribed to the topic."""
     assigned: GroupAssignment = {member: [] for member in subscriptions}
     members, turn = list(subscriptions), 0
-    for partition in all_partitions(partitions):
+    for partition in _all(partitions):
         if not any(partition.topic in topics for topics in subscriptions.values()):
             continue
         while partition.topic not in subscriptions[members[turn % len(members)]]:
@@ -49,13 +43,13 @@ def roundrobin_assignor(subscriptions: Subscriptions, partitions: PartitionNumbe
 
 
 def sticky_assignor(subscriptions: Subscriptions, partitions: PartitionNumbers, current: Current) -> GroupAssignment:
-    """Spread the partitions as evenly as possible with as few moves as possible.
+    """Spread the partitions evenly, with few moves.
 
     Members keep what they have. A partition without an owner goes to the subscribed member with the fewest partitions.
     Then partitions move as long as an owner has at least two more than another subscribed member.
     """
     assigned: GroupAssignment = {member: [] for member in sorted(subscriptions)}
-    free = set(all_partitions(partitions))
+    free = set(_all(partitions))
     for member in assigned:
         kept = [
             partition
@@ -73,6 +67,10 @@ def sticky_assignor(subscriptions: Subscriptions, partitions: PartitionNumbers, 
         assigned[giver].remove(partition)
         assigned[taker].append(partition)
     return {member: sorted(given) for member, given in assigned.items()}
+
+
+def _all(partitions: PartitionNumbers) -> list[TopicPartition]:
+    return [TopicPartition(topic, number) for topic, numbers in sorted(partitions.items()) for number in numbers]
 
 
 def _next_move(assigned: GroupAssignment, subscriptions: Subscriptions) -> tuple[TopicPartition, str, str] | None:

@@ -1,4 +1,4 @@
-"""Who may commit or delete the offsets of a group, and when offsets expire."""
+"""Who may commit, fetch or delete the offsets of a group, and when offsets expire."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import NamedTuple
 
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicState
-from octavo.coordinator.groups.consumer.commits import check_fetch, commit_check
-from octavo.coordinator.groups.consumer.group import ConsumerGroup
+from octavo.coordinator.groups.consumer.group import ConsumerGroup, Member
+from octavo.coordinator.groups.consumer.topics import TopicIdPartition
 from octavo.coordinator.groups.kinds import Group, is_empty
 from octavo.coordinator.groups.offsets import NO_TIMESTAMP, GroupOffsets, StoredOffset
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 
 _NOT_FOUND_FROM_VERSION = 9
+_EPOCHS_FROM_VERSION = 9  # of OffsetCommit; earlier versions have generations instead
 
 
 class Committer(NamedTuple):
@@ -39,26 +40,70 @@ def check_commit(group: Group | None, committer: Committer, offsets: GroupOffset
 
 
 def check_offset_fetch(group: Group | None, member_id: str | None, member_epoch: int) -> None:
-    """Raise unless the offsets may be fetched; only members of consumer groups have to say who they are."""
-    if isinstance(group, ConsumerGroup):
-        check_fetch(group, member_id, member_epoch)
+    """Raise unless the offsets may be fetched. Only members of consumer groups have to say who they are."""
+    if not isinstance(group, ConsumerGroup) or (member_id is None and member_epoch < 0):
+        return
+    member = group.member(member_id or "")
+    if member_epoch != member.member_epoch:
+        problem = f"The received {_epoch_name(member)} {member_epoch} does not match the expected member epoch"
+        raise _stale(member, f"{problem} {member.member_epoch}.")
 
 
 def _check_consumer(group: ConsumerGroup, committer: Committer, offsets: GroupOffsets) -> None:
-    if committer is ANYBODY:  # a caller in this process, which knows that it disturbs no member
+    """A member commits in its current epoch; in an earlier one only for partitions that it had by then and has not
+    given up yet. If one partition is refused, the whole request fails."""
+    if committer is ANYBODY:  # a caller in this process
         return
     try:
-        check = commit_check(
-            *(group, committer.member_id, committer.instance_id, committer.generation),
-            version=committer.version,
-            is_transactional=committer.is_transactional,
-        )
-        for topic_partition, committed in offsets.items():
-            check.check(topic_partition, committed.topic_id)
+        member = _outdated_member(group, committer)
+        if member is not None:
+            for topic_partition, committed in offsets.items():
+                _check_partition(member, committer.generation, topic_partition, committed.topic_id)
     except RequestError as error:
         if error.code == ErrorCode.STALE_MEMBER_EPOCH and committer.is_transactional:
             raise RequestError(ErrorCode.ILLEGAL_GENERATION) from None
         raise
+
+
+def _outdated_member(group: ConsumerGroup, committer: Committer) -> Member | None:
+    """The member that commits in an earlier epoch; None if it may commit for any partition. Raises if it may not commit
+    at all."""
+    member_id, instance_id, epoch, version, is_transactional = committer
+    if epoch < 0 and not group.members:
+        return None
+    if is_transactional and epoch == -1 and not member_id and instance_id is None:
+        return None
+    member = group.member(member_id)
+    if not is_transactional and member.classic is None and version < _EPOCHS_FROM_VERSION:
+        raise RequestError(
+            ErrorCode.UNSUPPORTED_VERSION,
+            "OffsetCommit version 9 or above must be used by members using the consumer group protocol",
+        )
+    if epoch > member.member_epoch:
+        problem = f"Received {_epoch_name(member)} {epoch} is newer than current member epoch {member.member_epoch}."
+        raise _stale(member, problem)
+    return None if epoch == member.member_epoch else member
+
+
+def _check_partition(member: Member, epoch: int, topic_partition: TopicPartition, topic_id: bytes) -> None:
+    """Refuse a partition that the member got after the epoch of its request, or does not have."""
+    place = TopicIdPartition(topic_id, topic_partition.partition)
+    since = member.assigned.get(place, member.revoking.get(place))
+    if since is None:
+        raise _stale(member, f"Partition {topic_partition} is not assigned or pending revocation for member.")
+    if epoch < since:
+        problem = f"Received {_epoch_name(member)} {epoch} is older than assignment epoch {since} for partition"
+        raise _stale(member, f"{problem} {topic_partition}.")
+
+
+def _stale(member: Member, problem: str) -> RequestError:
+    """The answer to an outdated member, in the words of its protocol."""
+    is_classic = member.classic is not None
+    return RequestError(ErrorCode.ILLEGAL_GENERATION if is_classic else ErrorCode.STALE_MEMBER_EPOCH, problem)
+
+
+def _epoch_name(member: Member) -> str:
+    return "member epoch" if member.classic is None else "generation id"
 
 
 def _check_classic(group: ClassicGroup | None, committer: Committer) -> None:
@@ -101,9 +146,9 @@ def expired(
 ) -> list[TopicPartition]:
     """The partitions whose offsets have been kept long enough.
 
-    Offsets of a group with members are kept, unless nobody subscribes to their topic any more. The time runs from the
-    commit, or from the moment when a classic group that had members became empty. An offset that names its own expiry
-    time, as old clients could, expires then.
+    A group keeps the offsets of topics that its members subscribe to; a classic group with members keeps all, unless it
+    is stable and its subscriptions are known. The time runs from the commit, or from the moment when a classic group
+    that had members became empty. An offset that names its own expiry time, as old clients could, expires then.
     """
     since_ms = NO_TIMESTAMP if isinstance(group, ConsumerGroup) else _unused_since(group)
     if since_ms is None:

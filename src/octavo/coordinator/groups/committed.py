@@ -24,7 +24,7 @@ Renew = Callable[[str, Hashable, int], None]
 
 
 class FetchedOffsets(NamedTuple):
-    """What a group has committed, and the partitions for which a transaction is about to commit something else."""
+    """What a group has committed, and the partitions for which an open transaction has offsets of the group."""
 
     committed: dict[TopicPartition, StoredOffset]
     unstable: set[TopicPartition]
@@ -121,13 +121,10 @@ class CommittedOffsets:
         return [(place, wanted[place]._replace(record_offset=number)) for number, place in enumerate(wanted, first)]
 
     def _renew_session(self, partition: GroupPartition, group_id: str, committer: Committer) -> None:
-        group = partition.groups.get(group_id)
-        if not isinstance(group, ClassicGroup):
-            return
-        if group.state not in (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
-            return
-        member = group.members[committer.member_id]
-        self._renew(group_id, member_timer(member.member_id), member.session_timeout_ms)
+        group, renewed_in = partition.groups.get(group_id), (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE)
+        if isinstance(group, ClassicGroup) and group.state in renewed_in:
+            member = group.members[committer.member_id]
+            self._renew(group_id, member_timer(member.member_id), member.session_timeout_ms)
 
     def _too_long(self, offsets: NewOffsets) -> set[TopicPartition]:
         return {place for place, offset in offsets.items() if len(offset.metadata) > self._max_metadata}

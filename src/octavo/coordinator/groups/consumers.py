@@ -13,7 +13,7 @@ from octavo.coordinator.groups.consumer.heartbeat import heartbeat
 from octavo.coordinator.groups.consumer.leave import remove
 from octavo.coordinator.groups.consumer.request import Heartbeat, check
 from octavo.coordinator.groups.consumer.topics import GroupTopics
-from octavo.coordinator.groups.consumer.transition import Transition, View, session_timer
+from octavo.coordinator.groups.consumer.transition import SESSION, Transition, View
 from octavo.coordinator.groups.driver import GroupDriver, OnAnswer
 from octavo.coordinator.groups.kinds import Group, GroupOutcome, is_empty, removal
 from octavo.coordinator.groups.migration.upgrade import upgrade
@@ -46,7 +46,7 @@ class GroupConsumers:
         self._driver.run(group_id, machine, answer, create=request.epoch == 0 and bool(group_id))
 
     def poll(self, body: Row, session_timeout_ms: int, has_joined: bool) -> ConsumerGroup | None:
-        """A heartbeat of a member in this process, in the epoch that the group knows; the first one joins the group.
+        """A heartbeat of a member in this process, in the epoch that the group knows; its first one joins the group.
 
         Returns the group afterwards; None if the member has been removed since it joined.
         """
@@ -75,7 +75,7 @@ class GroupConsumers:
             if partition.groups.get(group_id) is not seen or seen.hashed_topics is not self.topics:
                 return False
             assert timeout_ms is not None, "a member in this process has one"
-            self._driver.set_timer(group_id, session_timer(member_id), timeout_ms)
+            self._driver.set_timer(group_id, (SESSION, member_id), timeout_ms)
             return True
 
     def remove(self, group_id: str, member_id: str) -> None:

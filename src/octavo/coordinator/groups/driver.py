@@ -9,7 +9,7 @@ from typing import cast
 
 from octavo.config import BrokerConfig
 from octavo.coordinator.effects import CancelTimer, Effect, Moment, Reply, SetTimer, Write
-from octavo.coordinator.groups.classic import expiry
+from octavo.coordinator.groups.classic import sessions
 from octavo.coordinator.groups.classic.group import ClassicGroup
 from octavo.coordinator.groups.configs import GroupConfigs
 from octavo.coordinator.groups.consumer import leave
@@ -42,7 +42,7 @@ class GroupDriver:
         self._log_manager = log_manager
         self._configs = configs
         self._topics = OpenTopics(log_manager)
-        self._timers = Timers(environment.scheduler, self._clock, "group-timers", self._check_timers)
+        self._timers = Timers(environment.scheduler, self._clock, self._check_timers)
         store.on_load = self._loaded
 
     @property
@@ -102,7 +102,7 @@ class GroupDriver:
         now = Moment.of(self._clock)
         for group_id, group in list(partition.groups.items()):
             if isinstance(group, ClassicGroup):
-                loaded = expiry.loaded(group, now, self.config)
+                loaded = sessions.loaded(group, now, self.config)
                 partition.adopt(group_id, loaded.group)
                 self._carry_out(group_id, loaded.effects)
             else:
@@ -133,7 +133,7 @@ class GroupDriver:
         if group is None:
             return None, []
         if isinstance(group, ClassicGroup):
-            return expiry.expired(group, timer, now, self.config)
+            return sessions.expired(group, timer, now, self.config)
         return leave.expired(group, timer, self.view(group.group_id, now))
 
 

@@ -37,7 +37,7 @@ class LocalMembers:
 
     def new_member(self, config: LocalConfig) -> LocalMember:
         """Create a member; it joins with its first poll."""
-        # Ids sort in the order in which members were created, and most assignors serve members in that order.
+        # Ids sort in the order of creation, in which the range and roundrobin assignors serve members.
         return LocalMember(self._consumers, config, f"consumer-{next(self._numbers):06d}", self._complete)
 
     def leave_later(self, member: LocalMember) -> None:
@@ -53,7 +53,7 @@ class LocalMembers:
 
 
 class LocalMember:
-    """Knows only its id and what it has. The next poll completes what an interrupt left half done."""
+    """A member. Its next poll completes what an interrupt left half done."""
 
     def __init__(
         self, consumers: GroupConsumers, config: LocalConfig, member_id: str, complete: Callable[[], None]

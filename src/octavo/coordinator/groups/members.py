@@ -46,16 +46,12 @@ class ClassicMembers:
         self._driver.run(body["groupId"], machine, answer, create=bool(body["groupId"]))
 
     def sync(self, body: Row, answer: OnAnswer) -> None:
-        """A SyncGroup request."""
         self._ask(body, answer, sync.sync, classic_members.sync)
 
     def heartbeat(self, body: Row, answer: OnAnswer) -> None:
-        """A Heartbeat request."""
         self._ask(body, answer, sessions.heartbeat, classic_members.heartbeat)
 
     def leave(self, group_id: str, members: list[Row], answer: OnAnswer) -> None:
-        """A LeaveGroup request."""
-
         def machine(group: Group | None, now: Moment) -> GroupOutcome:
             if isinstance(group, ClassicGroup):
                 return sessions.leave(group, members, answer, now, self._driver.config)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from octavo.coordinator.effects import Write
@@ -120,13 +119,12 @@ class StoredOffsets:
                 for partition, committed in offsets.items():
                     self.put(group_id, partition, committed)
 
-    def of_topic(self, topic: str) -> Iterator[tuple[str, TopicPartition]]:
+    def of_topic(self, topic: str) -> set[tuple[str, TopicPartition]]:
         """The groups and partitions for which there are offsets of a topic, committed or pending."""
-        found = {
+        return {
             (group_id, partition)
             for groups in (self._committed, *self._pending.values())
             for group_id, offsets in groups.items()
             for partition in offsets
             if partition.topic == topic
         }
-        return iter(sorted(found))

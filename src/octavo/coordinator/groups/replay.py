@@ -69,7 +69,7 @@ def _replayed(
 
 
 def _runs(table: NDArray[np.void]) -> Iterator[NDArray[np.void]]:
-    """The batches, divided wherever the producer or the kind of batch changes."""
+    """The batches, divided wherever the kind of batch changes, or the producer of a transaction."""
     kinds = table["attributes"] & (TRANSACTIONAL | CONTROL)
     owners = np.where(kinds != 0, table["producer_id"], NO_PRODUCER_ID)
     cuts = np.flatnonzero((kinds[1:] != kinds[:-1]) | (owners[1:] != owners[:-1])) + 1

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from octavo.coordinator.effects import Write
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.offsets import NO_TIMESTAMP, OFFSET_COMMIT
 from octavo.coordinator.groups.partition import GroupPartition
 from octavo.coordinator.internal_topics import InternalTopic
-from octavo.errors import (
-    RecordBatchTooLargeError,
-    RecordTooLargeError,
-    UnknownTopicOrPartitionError,
-)
+from octavo.errors import RecordBatchTooLargeError, RecordTooLargeError, UnknownTopicOrPartitionError
 from octavo.format.batches.batch import Origin, build_batch
 from octavo.format.compression import Codec
 from octavo.format.messages.consumer_offsets import GROUP_METADATA
@@ -43,12 +39,9 @@ class GroupStore:
         self.lock = threading.RLock()
         self.on_load: Callable[[GroupPartition], None] = lambda partition: None
 
-    @contextmanager
-    def using(self, group_id: str, *, create: bool = False) -> Iterator[GroupPartition]:
+    def using(self, group_id: str, *, create: bool = False) -> AbstractContextManager[GroupPartition]:
         """The partition that holds a group, locked; one without a log if there is no topic and none is created."""
-        topic_partition = self.topic.place_of(group_id) if create else self.topic.partition_of(group_id)
-        with self.using_partition(topic_partition) as partition:
-            yield partition
+        return self.using_partition(self.topic.place_of(group_id) if create else self.topic.partition_of(group_id))
 
     @contextmanager
     def using_partition(self, topic_partition: TopicPartition | None) -> Iterator[GroupPartition]:
@@ -106,7 +99,7 @@ def _encoded(write: Write) -> tuple[bytes, bytes | None]:
 
 
 def failure_code(error: Exception) -> ErrorCode:
-    """The error that members get if the coordinator cannot read or write its partition."""
+    """The code that a request gets after an error, such as one about the group's partition."""
     if isinstance(error, RequestError):
         return error.code
     if isinstance(error, UnknownTopicOrPartitionError):

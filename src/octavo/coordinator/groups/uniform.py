@@ -1,4 +1,4 @@
-"""Kafka's uniform assignor: as even as possible, with few moves, and each partition where Kafka 4.3.1 would place it.
+"""Kafka's uniform assignor: even shares, few moves, and each partition where Kafka 4.3.1 would place it.
 
 That depends on the order in which Java's maps list members and topics.
 """

@@ -8,17 +8,11 @@ from collections.abc import Callable, Set
 from typing import NamedTuple
 
 from octavo.coordinator.transactions import machine
-from octavo.coordinator.transactions.log import TransactionLog
 from octavo.coordinator.transactions.machine import NOBODY, Identity
 from octavo.coordinator.transactions.metadata import VERSION_2, TransactionMetadata
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.coordinator.transactions.states import TransactionStates
-from octavo.errors import (
-    CorruptionError,
-    KafkaStorageError,
-    TransactionIncompleteError,
-    UnknownTopicOrPartitionError,
-)
+from octavo.errors import CorruptionError, KafkaStorageError, TransactionIncompleteError, UnknownTopicOrPartitionError
 from octavo.format.batches.control import ControlType, EndTransactionMarker
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
@@ -45,12 +39,12 @@ class TransactionCoordinator:
     logged and tried again later; it does not stop the others.
     """
 
-    def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds) -> None:
+    def __init__(self, log_manager: LogManager, ids: ProducerIds) -> None:
         self._log_manager = log_manager
         self._config = log_manager.broker_config
         self._takeovers: dict[str, int] = {}
         self._takeover_numbers = itertools.count(1)
-        self.states = TransactionStates(log_manager, log, ids)
+        self.states = TransactionStates(log_manager, ids)
         self.lock = self.states.lock
 
     @property
@@ -97,22 +91,17 @@ class TransactionCoordinator:
         self, transactional_id: str, by: Identity, partitions: Set[TopicPartition], version: int
     ) -> ErrorCode:
         """Add partitions to the transaction, which begins with the first ones (AddPartitionsToTxn)."""
-
-        def add(known: TransactionMetadata) -> machine.TransactionOutcome:
-            return machine.add_partitions(known, by, partitions, version, self.states.supplies.now_ms)
-
-        return _answer(lambda: self._change(transactional_id, add)).error
+        return self._change(
+            transactional_id,
+            lambda known: machine.add_partitions(known, by, partitions, version, self.states.supplies.now_ms),
+        ).error
 
     def verify(
         self, transactional_id: str, by: Identity, partitions: Set[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
         """Whether partitions are part of the transaction, without changing it."""
-
-        def check(known: TransactionMetadata) -> machine.TransactionOutcome:
-            return machine.verify(known, by)
-
         with self.lock:
-            error = _answer(lambda: self._change(transactional_id, check)).error
+            error = self._change(transactional_id, lambda known: machine.verify(known, by)).error
             known = self.states.get(transactional_id)
             if error is not ErrorCode.NONE or known is None:
                 return dict.fromkeys(partitions, error)
@@ -121,12 +110,10 @@ class TransactionCoordinator:
 
     def end(self, transactional_id: str, by: Identity, *, commit: bool, version: int) -> ProducerAnswer:
         """Decide how the transaction ends (EndTxn); `complete` has to follow."""
-
-        def decide(known: TransactionMetadata) -> machine.TransactionOutcome:
-            end = machine.end_v2 if version >= VERSION_2 else machine.end_v1
-            return end(known, by, commit=commit, supplies=self.states.supplies)
-
-        answer = _answer(lambda: self._change(transactional_id, decide))
+        end = machine.end_v2 if version >= VERSION_2 else machine.end_v1
+        answer = self._change(
+            transactional_id, lambda known: end(known, by, commit=commit, supplies=self.states.supplies)
+        )
         return answer if version >= VERSION_2 else ProducerAnswer(answer.error)
 
     def complete(self, transactional_id: str) -> None:
@@ -185,7 +172,7 @@ class TransactionCoordinator:
                     self._takeovers.pop(known.transactional_id, None)
 
     def last_takeover(self, transactional_id: str) -> int:
-        """The number of the id's last takeover, by InitProducerId or a timeout, which fenced whoever used it before.
+        """The number of the id's last takeover, by `take_over` or a timeout, which fenced whoever used it before.
 
         No two takeovers have the same number, not even if the id expired between them.
         """
@@ -206,19 +193,23 @@ class TransactionCoordinator:
         self, transactional_id: str, decide: Callable[[TransactionMetadata], machine.TransactionOutcome]
     ) -> ProducerAnswer:
         """Carry out a request for a known id: write the next state, if there is one."""
-        if not transactional_id:
-            return ProducerAnswer(ErrorCode.INVALID_REQUEST)
-        if not self.states.has_log:
-            return ProducerAnswer(ErrorCode.NOT_COORDINATOR)
-        with self.lock:
-            known = self._ready(transactional_id)
-            if known is None:
-                return ProducerAnswer(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-            outcome = decide(known)
-            if isinstance(outcome, TransactionMetadata):
-                return ProducerAnswer(ErrorCode.NONE, machine.next_identity(self.states.write(outcome)))
-            is_done = outcome is ErrorCode.NONE
-            return ProducerAnswer(outcome, Identity(known.producer_id, known.epoch) if is_done else NOBODY)
+
+        def change() -> ProducerAnswer:
+            if not transactional_id:
+                return ProducerAnswer(ErrorCode.INVALID_REQUEST)
+            if not self.states.has_log:
+                return ProducerAnswer(ErrorCode.NOT_COORDINATOR)
+            with self.lock:
+                known = self._ready(transactional_id)
+                if known is None:
+                    return ProducerAnswer(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+                outcome = decide(known)
+                if isinstance(outcome, TransactionMetadata):
+                    return ProducerAnswer(ErrorCode.NONE, machine.next_identity(self.states.write(outcome)))
+                is_done = outcome is ErrorCode.NONE
+                return ProducerAnswer(outcome, Identity(known.producer_id, known.epoch) if is_done else NOBODY)
+
+        return _answer(change)
 
 
 def _answer(call: Callable[[], ProducerAnswer]) -> ProducerAnswer:

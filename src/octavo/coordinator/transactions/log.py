@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from octavo.coordinator.fetch import FetchOptions, fetch_all
+from octavo.coordinator.fetch import fetch_all
 from octavo.coordinator.internal_topics import InternalTopic
 from octavo.coordinator.transactions.metadata import VERSION_1, TransactionMetadata
 from octavo.errors import CorruptionError
@@ -41,7 +41,7 @@ class TransactionLog:
 
     def load(self, partition: TopicPartition) -> dict[str, TransactionMetadata]:
         """The last state of each id that a partition holds."""
-        return last_states(fetch_all(partition, self.topic.log(partition), FetchOptions()), _warn)
+        return last_states(fetch_all(partition, self.topic.log(partition)), _warn)
 
     def coordinator_epoch(self, transactional_id: str) -> int:
         """The epoch that markers carry: the leader epoch of the id's partition."""

@@ -1,7 +1,8 @@
 """The rules for one transactional id: which state a request leads to, or which error it gets.
 
-Each function takes the current state and returns the next one, which has to be written before the answer is sent, or
-an error. ErrorCode.NONE means that there is nothing to write: the request was already carried out, or changes nothing.
+The function for a request takes the current state and returns the next one, which has to be written before the answer
+is sent, or an error. ErrorCode.NONE means that there is nothing to write: the request was already carried out, or
+changes nothing.
 """
 
 from __future__ import annotations
@@ -10,14 +11,13 @@ from collections.abc import Callable, Set
 from dataclasses import replace
 from typing import NamedTuple
 
-from octavo.coordinator.transactions.metadata import VERSION_1, VERSION_2, TransactionMetadata, is_exhausted
+from octavo.coordinator.transactions.metadata import VERSION_1, VERSION_2, TransactionMetadata
 from octavo.format.messages.transaction_state import TransactionStatus
 from octavo.format.names import TopicPartition
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.kernels.layout import MAX_PRODUCER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP
 
 TransactionOutcome = TransactionMetadata | ErrorCode
-NewId = Callable[[], int]
 
 
 class Identity(NamedTuple):
@@ -34,7 +34,7 @@ class Supplies(NamedTuple):
     """What a transition needs from outside: the time, and new producer ids."""
 
     now_ms: int
-    new_id: NewId
+    new_id: Callable[[], int]
 
 
 def initialize(
@@ -178,4 +178,4 @@ def _prepared(*, commit: bool) -> TransactionStatus:
 def _may_continue(known: TransactionMetadata, expected: Identity) -> bool:
     if known.epoch == NO_PRODUCER_EPOCH or expected.producer_id == known.producer_id:
         return True
-    return expected.producer_id == known.previous_producer_id and is_exhausted(expected.epoch)
+    return expected.producer_id == known.previous_producer_id and expected.epoch >= MAX_PRODUCER_EPOCH - 1

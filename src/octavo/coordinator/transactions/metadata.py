@@ -21,9 +21,9 @@ _CAN_EXPIRE = (TransactionStatus.EMPTY, TransactionStatus.COMPLETE_COMMIT, Trans
 class TransactionMetadata:
     """A transactional id: who may use it, and the state of its transaction.
 
-    From PREPARE_COMMIT or PREPARE_ABORT on, the epoch is that of the markers and of the next transaction. In `version`
-    2 it is one more than that of the batches. `last_epoch`, which is not in the log, is the epoch before: a request
-    that is sent again with it gets the same answer as before.
+    From PREPARE_COMMIT or PREPARE_ABORT on, the epoch is that of the markers and, unless that gets another producer id,
+    of the next transaction. In `version` 2 it is one more than that of the batches. `last_epoch`, which is not in the
+    log, is the epoch before: an InitProducerId that is sent again with it gets the same answer as before.
     """
 
     transactional_id: str
@@ -57,7 +57,7 @@ class TransactionMetadata:
     @property
     def is_exhausted(self) -> bool:
         """Whether there is no further epoch for a transaction of this producer id."""
-        return is_exhausted(self.epoch)
+        return self.epoch >= MAX_PRODUCER_EPOCH - 1
 
     @property
     def can_expire(self) -> bool:
@@ -66,7 +66,3 @@ class TransactionMetadata:
     def is_late(self, now_ms: int) -> bool:
         """Whether its transaction has been open for longer than its timeout."""
         return self.is_ongoing and self.start_ms + self.timeout_ms < now_ms
-
-
-def is_exhausted(epoch: int) -> bool:
-    return epoch >= MAX_PRODUCER_EPOCH - 1

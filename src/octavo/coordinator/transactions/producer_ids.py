@@ -25,8 +25,8 @@ _VERSION = 0
 class ProducerIds:
     """Gives out ids from blocks. Thread-safe.
 
-    1. Write the first id of the next block to every directory. 2. Give out the ids before it. A crash after 1 loses
-    the rest of a block but never repeats an id.
+    1. Write the first id of the next block to every directory that is online. 2. Give out the ids before it. A crash
+    after 1 loses the rest of a block but never repeats an id.
     """
 
     def __init__(self, log_manager: LogManager) -> None:
@@ -36,7 +36,7 @@ class ProducerIds:
         self._block_end = 0
 
     def allocate(self) -> int:
-        """Allocate a new id, for a producer without a transactional id or for a transactional id."""
+        """A new id, for a producer or for a transactional id."""
         with self._lock:
             producer_id = next(self._block, None)
             if producer_id is None:

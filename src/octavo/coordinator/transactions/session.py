@@ -13,8 +13,8 @@ from octavo.format.protocol.error_codes import ErrorCode
 class Session:
     """The right to use a transactional id until another producer takes it over.
 
-    `metadata` is the state after the last call. Unlike a client on the network, a session waits until a transaction is
-    complete.
+    `metadata` is the state that its producer knows. Unlike a client on the network, a session completes a transaction
+    before it goes on.
     """
 
     def __init__(self, coordinator: TransactionCoordinator, transactional_id: str, timeout_ms: int) -> None:

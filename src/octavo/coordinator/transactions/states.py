@@ -6,6 +6,7 @@ import logging
 import threading
 from dataclasses import replace
 
+from octavo.coordinator.internal_topics import transaction_state
 from octavo.coordinator.transactions import machine
 from octavo.coordinator.transactions.log import TransactionLog
 from octavo.coordinator.transactions.machine import Supplies
@@ -22,15 +23,16 @@ _log = logging.getLogger(__name__)
 
 
 class TransactionStates:
-    """Callers hold `lock`. A partition of the log that could not be read is tried again when it is next needed."""
+    """Callers that read or change states hold `lock`. A partition of the log that could not be read is tried again when
+    it is next needed."""
 
-    def __init__(self, log_manager: LogManager, log: TransactionLog, ids: ProducerIds) -> None:
+    def __init__(self, log_manager: LogManager, ids: ProducerIds) -> None:
         self._clock = log_manager.environment.clock
-        self._log = log
+        self._log = TransactionLog(transaction_state(log_manager), self._clock)
         self.markers = Markers(log_manager)
         self._ids = ids
         self._known: dict[str, TransactionMetadata] = {}
-        self._unread = set(log.topic.partitions())
+        self._unread = set(self._log.topic.partitions())
         self.lock = threading.RLock()
 
     @property

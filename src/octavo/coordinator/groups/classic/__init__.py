@@ -1,1 +1,1 @@
-"""Classic groups as a state machine without side effects: members join, their leader assigns, everybody syncs."""
+"""Classic groups as a state machine: members join, their leader assigns, everybody syncs."""

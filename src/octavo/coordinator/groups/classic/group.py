@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from octavo.coordinator.effects import Effect
 from octavo.coordinator.errors import RequestError
 from octavo.errors import CorruptionError
+from octavo.format.java.hash_map import in_map_order
 from octavo.format.messages.codec import decode_prefix
 from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE, SUBSCRIPTION
 from octavo.format.messages.partition_choice import java_hash
@@ -24,7 +26,7 @@ class ClassicState(StrEnum):
     PREPARING_REBALANCE = "PreparingRebalance"  # members (re)join
     COMPLETING_REBALANCE = "CompletingRebalance"  # the leader is expected to assign
     STABLE = "Stable"
-    DEAD = "Dead"  # only in answers, for a group that does not exist
+    DEAD = "Dead"  # only in answers, for a group that is not found
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +111,9 @@ class ClassicGroup:
         """The protocol that most members prefer, among those that all support."""
         members = list(self.members.values())
         common = self.common_protocols([name for name, _ in members[0].protocols])
-        votes: dict[str, int] = {}
-        for member in members:
-            vote = next(name for name, _ in member.protocols if name in common)
-            votes[vote] = votes.get(vote, 0) + 1
+        votes = Counter(next(name for name, _ in member.protocols if name in common) for member in members)
         # If several have the most votes, the first one in the order of Java's HashMap wins.
-        return max(sorted(votes, key=_bucket), key=votes.__getitem__)
+        return max(in_map_order(votes, java_hash), key=votes.__getitem__)
 
     def parsed_topics(self) -> frozenset[str] | None:
         """The topics that the members subscribe to, if they are consumers; None if unknown."""
@@ -149,8 +148,3 @@ class ClassicOutcome(NamedTuple):
 
     group: ClassicGroup | None
     effects: list[Effect]
-
-
-def _bucket(text: str) -> int:
-    hashed = java_hash(text)
-    return (hashed ^ (hashed & 0xFFFF_FFFF) >> 16) & 15

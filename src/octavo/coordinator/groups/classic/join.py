@@ -71,14 +71,12 @@ def join(group: ClassicGroup | None, request: JoinRequest, now: Moment) -> Class
         return _refusal(group, request, ErrorCode.INVALID_GROUP_ID)
     if not config.group_min_session_timeout_ms <= session_timeout_ms <= config.group_max_session_timeout_ms:
         return _refusal(group, request, ErrorCode.INVALID_SESSION_TIMEOUT)
-    is_new_group = group is None
+    if group is None and member_id != UNKNOWN_MEMBER:
+        return _refusal(group, request, ErrorCode.UNKNOWN_MEMBER_ID)
+    change = ClassicTransition(group or ClassicGroup(body["groupId"], state_since_ms=now.time_ms), now)
     if group is None:
-        if member_id != UNKNOWN_MEMBER:
-            return _refusal(group, request, ErrorCode.UNKNOWN_MEMBER_ID)
-        group = ClassicGroup(body["groupId"], state_since_ms=now.time_ms)
-    change = ClassicTransition(group, now)
-    if is_new_group:
         change.write()
+    group = change.group
     if not _has_room(group, member_id, config.group_max_size):
         change.remove(member_id)
         change.reply(request.token, refused(ErrorCode.GROUP_MAX_SIZE_REACHED))
@@ -123,7 +121,7 @@ def _join_new(change: ClassicTransition, request: JoinRequest) -> None:
 
 
 def _add(change: ClassicTransition, request: JoinRequest, member_id: str) -> None:
-    """Add a member. Before its first answer it cannot send heartbeats, so it gets more time than a session."""
+    """Add a member. Before its first answer it cannot send heartbeats, so its session timeout does not apply yet."""
     body, caller, group = request.body, request.caller, change.group
     member = ClassicMember(
         member_id, body["groupInstanceId"], caller.client_id, caller.client_host, 0, 0, (), is_new=True

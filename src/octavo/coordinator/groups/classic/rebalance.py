@@ -62,7 +62,7 @@ def end_of_wait(change: ClassicTransition, config: BrokerConfig) -> None:
 
 
 def complete(change: ClassicTransition) -> None:
-    """Begin the next generation: answer all JoinGroups. Without members the group is empty."""
+    """Begin the next generation without the dynamic members that did not join, and answer all JoinGroups."""
     change.cancel_timer(JOIN_TIMER)
     for member in list(change.group.members.values()):
         if member.join is None and member.instance_id is None:

@@ -11,7 +11,6 @@ from octavo.format.messages.schema import Row
 
 
 def group_write(group: ClassicGroup) -> Write:
-    """The record of a group."""
     value = {
         "protocolType": group.protocol_type or "",
         "generation": group.generation,

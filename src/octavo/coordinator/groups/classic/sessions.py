@@ -1,4 +1,4 @@
-"""Heartbeats keep a member's session alive; a member whose session ends, or that leaves, is removed."""
+"""Heartbeats keep a member's session alive; a member that leaves, or does not report in time, is removed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Hashable
 from octavo.config import BrokerConfig
 from octavo.coordinator.effects import Moment
 from octavo.coordinator.errors import RequestError
-from octavo.coordinator.groups.classic import rebalance
+from octavo.coordinator.groups.classic import rebalance, sync
 from octavo.coordinator.groups.classic.group import ClassicGroup, ClassicOutcome, ClassicState
 from octavo.coordinator.groups.classic.join import refused
-from octavo.coordinator.groups.classic.transition import ClassicTransition
+from octavo.coordinator.groups.classic.transition import JOIN_TIMER, SYNC_TIMER, ClassicTransition
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
@@ -66,7 +66,31 @@ def _leave(change: ClassicTransition, member_id: str, instance_id: str | None) -
     return 0
 
 
-def expired(group: ClassicGroup, member_id: str, now: Moment, config: BrokerConfig) -> ClassicOutcome:
+def loaded(group: ClassicGroup, now: Moment, config: BrokerConfig) -> ClassicOutcome:
+    """After a restart, each member has a whole session to report; a group that exceeds group.max.size rebalances."""
+    change = ClassicTransition(group, now)
+    for member in group.members.values():
+        change.renew_session(member)
+    if len(group.members) > config.group_max_size:
+        rebalance.begin(change, config)
+    return change.outcome
+
+
+def expired(group: ClassicGroup, timer: Hashable, now: Moment, config: BrokerConfig) -> ClassicOutcome:
+    """One of the group's timers has run out."""
+    if timer == JOIN_TIMER:
+        change = ClassicTransition(group, now)
+        rebalance.end_of_wait(change, config)
+        return change.outcome
+    if timer == SYNC_TIMER:
+        return sync.expired(group, now, config)
+    match timer:
+        case ("member", str(member_id)):
+            return _member_expired(group, member_id, now, config)
+    return ClassicOutcome(group, [])
+
+
+def _member_expired(group: ClassicGroup, member_id: str, now: Moment, config: BrokerConfig) -> ClassicOutcome:
     """A member did not report in time, or a member id that was given out was not used."""
     change, member = ClassicTransition(group, now), group.members.get(member_id)
     if member is not None and member.is_waiting:  # its session begins again when its request is answered

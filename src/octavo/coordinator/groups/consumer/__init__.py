@@ -1,1 +1,1 @@
-"""Groups of the consumer protocol (KIP-848), as pure state machines."""
+"""Groups of the consumer protocol (KIP-848) as a state machine."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
@@ -97,9 +98,7 @@ class ConsumerGroup:
     # Not in records: the topics for which the hash was last computed, and the expressions last resolved.
     hashed_topics: GroupTopics = field(default=NO_TOPICS, compare=False)
     resolved_topics: GroupTopics = field(default=NO_TOPICS, compare=False)
-    rejoining: frozenset[str] = field(
-        default=frozenset(), compare=False
-    )  # classic members that were told to join again
+    rejoining: frozenset[str] = field(default=frozenset(), compare=False)  # classic members told to join again
 
     @cached_property
     def state(self) -> State:
@@ -120,13 +119,9 @@ class ConsumerGroup:
         )
 
     @cached_property
-    def subscribed_regexes(self) -> dict[str, int]:
+    def subscribed_regexes(self) -> Counter[str]:
         """The expressions, with the number of members subscribed to each."""
-        counts: dict[str, int] = {}
-        for member in self.members.values():
-            if member.regex:
-                counts[member.regex] = counts.get(member.regex, 0) + 1
-        return counts
+        return Counter(member.regex for member in self.members.values() if member.regex)
 
     @cached_property
     def subscribed_topics(self) -> frozenset[str]:
@@ -144,10 +139,6 @@ class ConsumerGroup:
             if member.instance_id is not None
         }
 
-    @cached_property
-    def has_local_members(self) -> bool:
-        return any(member.is_local for member in self.members.values())
-
     def is_subscribed_to(self, topic: str) -> bool:
         return topic in self.subscribed_topics
 
@@ -157,7 +148,7 @@ class ConsumerGroup:
         return member.topics if found is None else member.topics | found.topics
 
     def member(self, member_id: str, instance_id: str | None = None) -> Member:
-        """The member with this id; raises if there is none, or if another member has the instance id."""
+        """The member with this id and, if one is given, this instance id; raises if there is none."""
         if instance_id is not None:
             known = self.static_members.get(instance_id)
             if known is None:
@@ -171,12 +162,9 @@ class ConsumerGroup:
         return self.members[member_id]
 
     def preferred_assignor(self, default: str) -> str:
-        """The assignor that most members prefer."""
-        counts: dict[str, int] = {}
-        for member in self.members.values():
-            if member.assignor is not None:
-                counts[member.assignor] = counts.get(member.assignor, 0) + 1
-        return max(counts, key=lambda name: counts[name]) if counts else default
+        """The assignor that most members prefer; the default if no member prefers one."""
+        counts = Counter(member.assignor for member in self.members.values() if member.assignor is not None)
+        return counts.most_common(1)[0][0] if counts else default
 
 
 class ConsumerOutcome(NamedTuple):

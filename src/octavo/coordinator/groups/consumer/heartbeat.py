@@ -10,7 +10,7 @@ from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.group import AWAY, LEFT, ConsumerGroup, ConsumerOutcome, Member
 from octavo.coordinator.groups.consumer.leave import leave
-from octavo.coordinator.groups.consumer.reconcile import Owned, reconcile
+from octavo.coordinator.groups.consumer.reconcile import reconcile
 from octavo.coordinator.groups.consumer.regexes import RegexChange, note_regex, refresh_regexes
 from octavo.coordinator.groups.consumer.request import Heartbeat, check
 from octavo.coordinator.groups.consumer.target import assign, may_assign
@@ -52,7 +52,7 @@ def _heartbeat(group: ConsumerGroup | None, request: Heartbeat, view: View) -> C
     if is_behind and (request.is_local or may_assign(change.group, view)):
         assign(change)
     is_changed = is_changed or regex is not RegexChange.NONE
-    member = reconcile(change, member.member_id, Owned(request.owned), is_subscription_changed=is_changed)
+    member = reconcile(change, member.member_id, request.owned, is_subscription_changed=is_changed)
     change.set_session_timer(member)
     answer: Row = {
         "memberId": member.member_id,
@@ -79,21 +79,22 @@ def new_id() -> str:
 
 
 def _member(change: Transition, request: Heartbeat, member_id: str) -> Member:
-    """The member that sends the request, as it was before; a new one if it joins."""
-    group, instance_id = change.group, request.body["instanceId"]
-    if request.epoch:
-        member = group.member(member_id, instance_id)
-        _check_epoch(member, request)
-        return member
-    if instance_id is not None:
-        return joining_static_member(change, instance_id, member_id)
-    return group.members.get(member_id) or Member(member_id=member_id)
+    """The member that sends the request, as it was before."""
+    instance_id = request.body["instanceId"]
+    if not request.epoch:
+        return joining_member(change, member_id, instance_id)
+    member = change.group.member(member_id, instance_id)
+    _check_epoch(member, request)
+    return member
 
 
-def joining_static_member(change: Transition, instance_id: str, member_id: str, *, is_classic: bool = False) -> Member:
-    """A static member that joins replaces the one with its instance id that went away."""
+def joining_member(change: Transition, member_id: str, instance_id: str | None, *, is_classic: bool = False) -> Member:
+    """The member that joins, as it was before, or a new one.
+
+    A static member replaces the one with its instance id, which must have gone away if both use the consumer protocol.
+    """
     group = change.group
-    if instance_id not in group.static_members:
+    if instance_id is None or instance_id not in group.static_members:
         return group.members.get(member_id) or Member(member_id=member_id)
     gone = group.members[group.static_members[instance_id]]
     if not is_classic and gone.classic is None and gone.member_epoch != AWAY:

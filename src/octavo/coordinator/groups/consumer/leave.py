@@ -10,7 +10,7 @@ from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.group import AWAY, ConsumerGroup, ConsumerOutcome, Member, MemberState
 from octavo.coordinator.groups.consumer.request import Heartbeat
-from octavo.coordinator.groups.consumer.transition import Transition, View, member_timers, rebalance_timer
+from octavo.coordinator.groups.consumer.transition import REBALANCE, Transition, View, member_timers
 from octavo.format.protocol.error_codes import ErrorCode
 
 
@@ -52,7 +52,7 @@ def expired(group: ConsumerGroup, timer: Hashable, view: View) -> ConsumerOutcom
     change = Transition(group, view)
     for member in group.members.values():
         is_late_to_revoke = member.state is MemberState.UNREVOKED_PARTITIONS and member.member_epoch >= 0
-        is_rebalance = timer == rebalance_timer(member.member_id)
+        is_rebalance = timer == (REBALANCE, member.member_id)
         if timer in member_timers(member.member_id) and (not is_rebalance or is_late_to_revoke):
             remove(change, member)
     return change.outcome
@@ -64,5 +64,5 @@ def loaded(group: ConsumerGroup, view: View) -> list[Effect]:
     for member in group.members.values():
         change.set_session_timer(member)
         if member.state is MemberState.UNREVOKED_PARTITIONS:
-            change.set_timer(rebalance_timer(member.member_id), member.rebalance_timeout_ms)
+            change.set_timer((REBALANCE, member.member_id), member.rebalance_timeout_ms)
     return change.outcome.effects

@@ -1,30 +1,21 @@
 """Moves a member from the partitions it has to its target.
 
 First it gives up what is not in its target; until it has, it stays at its epoch. Then it is moved to the epoch of the
-target and gets what nobody else has; the rest follows when others have given it up. So no partition ever has two
-owners.
+target and gets what nobody else has; the rest follows when others have given it up. So no partition has two owners.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.consumer import records
 from octavo.coordinator.groups.consumer.group import Epochs, Member, MemberState
 from octavo.coordinator.groups.consumer.topics import TopicIdPartition
-from octavo.coordinator.groups.consumer.transition import Transition, rebalance_timer
+from octavo.coordinator.groups.consumer.transition import REBALANCE, Transition
 from octavo.format.protocol.error_codes import ErrorCode
 
-
-class Owned(NamedTuple):
-    """What a member says it has; if it does not say, it may still have everything."""
-
-    partitions: frozenset[TopicIdPartition] | None
-
-    def has_any(self, partitions: Epochs) -> bool:
-        return self.partitions is None or not self.partitions.isdisjoint(partitions)
+Owned = frozenset[TopicIdPartition] | None  # what a member says it has; None, if it does not say, may be anything
 
 
 def reconcile(change: Transition, member_id: str, owned: Owned, *, is_subscription_changed: bool) -> Member:
@@ -38,9 +29,9 @@ def reconcile(change: Transition, member_id: str, owned: Owned, *, is_subscripti
         change.write(records.current_write(group.group_id, updated))
         if updated.classic is None:
             if updated.state is MemberState.UNREVOKED_PARTITIONS:
-                change.set_timer(rebalance_timer(member_id), updated.rebalance_timeout_ms)
+                change.set_timer((REBALANCE, member_id), updated.rebalance_timeout_ms)
             else:
-                change.cancel_timer(rebalance_timer(member_id))
+                change.cancel_timer((REBALANCE, member_id))
     return updated
 
 
@@ -49,11 +40,11 @@ def _next(change: Transition, member: Member, owned: Owned, is_subscription_chan
         case MemberState.STABLE:
             is_waiting = member.member_epoch == change.group.assignment_epoch
         case MemberState.UNREVOKED_PARTITIONS:
-            is_waiting = owned.has_any(member.revoking)
+            is_waiting = _may_have(owned, member.revoking)
         case MemberState.UNRELEASED_PARTITIONS:
             is_waiting = False
         case MemberState.UNKNOWN:
-            if owned.partitions is None or owned.partitions:
+            if owned is None or owned:
                 raise RequestError(
                     ErrorCode.FENCED_MEMBER_EPOCH,
                     "The consumer group member is in a unknown state. The member must abandon all its partitions "
@@ -72,7 +63,7 @@ def _within_subscription(change: Transition, member: Member, owned: Owned) -> Me
     if len(kept) == len(member.assigned):
         return member
     revoking = {**member.revoking, **{one: epoch for one, epoch in member.assigned.items() if one not in kept}}
-    if owned.has_any(revoking):
+    if _may_have(owned, revoking):
         return _moved(member, member.member_epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoking)
     return _moved(member, member.member_epoch, member.state, kept, member.revoking)
 
@@ -84,7 +75,7 @@ def _towards_target(change: Transition, member: Member, owned: Owned) -> Member:
     target = {partition for partition in group.targets.get(member.member_id, ()) if partition.topic_id in wanted}
     kept = {partition: since for partition, since in member.assigned.items() if partition in target}
     revoking = {partition: since for partition, since in member.assigned.items() if partition not in target}
-    if revoking and owned.has_any(revoking):
+    if revoking and _may_have(owned, revoking):
         is_known = member.state is not MemberState.UNKNOWN
         at = member.member_epoch if is_known else epoch
         return _moved(member, at, MemberState.UNREVOKED_PARTITIONS, kept, revoking)
@@ -94,6 +85,10 @@ def _towards_target(change: Transition, member: Member, owned: Owned) -> Member:
     free = missing - taken
     state = MemberState.STABLE if free == missing else MemberState.UNRELEASED_PARTITIONS
     return _moved(member, epoch, state, {**kept, **dict.fromkeys(free, epoch)}, {})
+
+
+def _may_have(owned: Owned, partitions: Epochs) -> bool:
+    return owned is None or not owned.isdisjoint(partitions)
 
 
 def _moved(member: Member, epoch: int, state: MemberState, assigned: Epochs, revoking: Epochs) -> Member:

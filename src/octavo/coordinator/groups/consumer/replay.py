@@ -7,14 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from octavo.coordinator.groups.consumer import records
-from octavo.coordinator.groups.consumer.group import (
-    LEFT,
-    ConsumerGroup,
-    Epochs,
-    Member,
-    MemberState,
-    ResolvedRegex,
-)
+from octavo.coordinator.groups.consumer.group import LEFT, ConsumerGroup, Epochs, Member, MemberState, ResolvedRegex
 from octavo.coordinator.groups.consumer.topics import TopicIdPartition
 from octavo.format.messages.schema import Row
 

@@ -24,8 +24,7 @@ def _all(topic: str) -> bool:
 class Heartbeat(NamedTuple):
     """A ConsumerGroupHeartbeat request: its fields, who sent it, and the token of its answer.
 
-    Fields that are null, or a rebalance timeout of -1, have not changed since the member's last heartbeat. Only a
-    member in this process has its own session timeout; the others have the group's.
+    Fields that are null, or a rebalance timeout of -1, have not changed since the member's last heartbeat.
     """
 
     body: Row
@@ -34,7 +33,7 @@ class Heartbeat(NamedTuple):
     client_host: str
     token: Hashable = None
     may_describe: Callable[[str], bool] = _all  # whether the client may know about a topic
-    session_timeout_ms: int | None = None
+    session_timeout_ms: int | None = None  # only for a member in this process
 
     @property
     def is_local(self) -> bool:

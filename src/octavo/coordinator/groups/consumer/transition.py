@@ -15,6 +15,12 @@ from octavo.coordinator.groups.consumer.topics import GroupTopics
 
 UNKNOWN_HASH = 0
 
+# The kinds of a member's timers, each of which is named by its kind and the member id.
+SESSION = "session"
+REBALANCE = "rebalance"  # how long the member may take to give up partitions
+JOIN = "join"  # how long a member of the classic protocol may take to join again
+SYNC = "sync"  # how long a member of the classic protocol may take to send a SyncGroup after it has joined
+
 
 class View(NamedTuple):
     """What a group depends on: the time, the topics, the configs."""
@@ -24,28 +30,8 @@ class View(NamedTuple):
     config: BrokerConfig
 
 
-def session_timer(member_id: str) -> Hashable:
-    return "session", member_id
-
-
-def rebalance_timer(member_id: str) -> Hashable:
-    """How long a member may take to give up partitions."""
-    return "rebalance", member_id
-
-
-def join_timer(member_id: str) -> Hashable:
-    """How long a member of the classic protocol may take to join again."""
-    return "join", member_id
-
-
-def sync_timer(member_id: str) -> Hashable:
-    """How long a member of the classic protocol may take to send a SyncGroup after it has joined."""
-    return "sync", member_id
-
-
-def member_timers(member_id: str) -> tuple[Hashable, ...]:
-    """All timers of a member."""
-    return session_timer(member_id), rebalance_timer(member_id), join_timer(member_id), sync_timer(member_id)
+def member_timers(member_id: str) -> list[Hashable]:
+    return [(kind, member_id) for kind in (SESSION, REBALANCE, JOIN, SYNC)]
 
 
 class Transition(Effects):
@@ -65,33 +51,26 @@ class Transition(Effects):
         it has had others too, the hash of topics is written as unknown while it has such members, so that whoever reads
         the records assigns again.
         """
-        local = {
-            member.member_id
-            for group in (self.before, self.group)
-            for member in group.members.values()
-            if member.is_local
-        }
-        effects = self.effects
+        before, effects = self.before, self.effects
+        members = [*before.members.values(), *self.group.members.values()]
+        local = {member.member_id for member in members if member.is_local}
         group: ConsumerGroup | None = self.group
         if local:
-            is_written = self.before.is_written or any(not member.is_local for member in self.group.members.values())
+            is_written = before.is_written or any(not member.is_local for member in self.group.members.values())
             effects = [
                 _written(effect, self.group) if isinstance(effect, Write) else effect
                 for effect in effects
                 if not isinstance(effect, Write) or (is_written and effect.key.get("memberId") not in local)
             ]
-            if is_written and not self.before.is_written:
-                effects = [self._target_metadata(), *effects]
+            if is_written and not before.is_written:
+                # The last assignment before this event was not written then.
+                group_id, epoch, time_ms = before.group_id, before.assignment_epoch, before.assignment_time_ms
+                effects = [records.target_metadata_write(group_id, epoch, time_ms), *effects]
             elif not is_written and not self.group.members:
                 group = None
         if group is not None and not group.is_written and any(isinstance(effect, Write) for effect in effects):
             group = replace(group, is_written=True)
         return ConsumerOutcome(group, effects)
-
-    def _target_metadata(self) -> Write:
-        """The record of the last assignment before this event, which was not written then."""
-        before = self.before
-        return records.target_metadata_write(before.group_id, before.assignment_epoch, before.assignment_time_ms)
 
     def write(self, *writes: Write) -> None:
         for write in writes:
@@ -113,20 +92,21 @@ class Transition(Effects):
         """Give a member of the classic protocol time to join again, unless that time is already running."""
         if member.member_id not in self.group.rejoining:
             self.group = replace(self.group, rejoining=self.group.rejoining | {member.member_id})
-            self.set_timer(join_timer(member.member_id), member.rebalance_timeout_ms)
+            self.set_timer((JOIN, member.member_id), member.rebalance_timeout_ms)
 
     def end_rejoin(self, member_id: str) -> None:
         if member_id in self.group.rejoining:
             self.group = replace(self.group, rejoining=self.group.rejoining - {member_id})
-        self.cancel_timer(join_timer(member_id))
+        self.cancel_timer((JOIN, member_id))
 
     def set_session_timer(self, member: Member) -> None:
         own = member.session_timeout_ms if member.classic is None else member.classic["sessionTimeoutMs"]
         default = self.view.config.group_consumer_session_timeout_ms
-        self.set_timer(session_timer(member.member_id), default if own is None else own)
+        self.set_timer((SESSION, member.member_id), default if own is None else own)
 
 
 def _written(write: Write, group: ConsumerGroup) -> Write:
-    if write.kind is records.GROUP and write.value is not None and group.has_local_members:
-        return write._replace(value={**write.value, "metadataHash": UNKNOWN_HASH})
-    return write
+    if write.kind is not records.GROUP or write.value is None:
+        return write
+    has_local_members = any(member.is_local for member in group.members.values())
+    return write._replace(value={**write.value, "metadataHash": UNKNOWN_HASH}) if has_local_members else write

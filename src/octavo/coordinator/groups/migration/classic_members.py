@@ -15,19 +15,15 @@ from octavo.coordinator.errors import RequestError
 from octavo.coordinator.groups.classic.join import MEMBER_ID_FROM_VERSION, UNKNOWN_MEMBER, JoinRequest, refused
 from octavo.coordinator.groups.classic.sessions import left
 from octavo.coordinator.groups.consumer.group import ConsumerGroup, ConsumerOutcome, Member, MemberState
-from octavo.coordinator.groups.consumer.heartbeat import check_size, joining_static_member, new_id, update_epoch
+from octavo.coordinator.groups.consumer.heartbeat import check_size, joining_member, new_id, update_epoch
 from octavo.coordinator.groups.consumer.leave import remove
-from octavo.coordinator.groups.consumer.reconcile import Owned, reconcile
+from octavo.coordinator.groups.consumer.reconcile import reconcile
 from octavo.coordinator.groups.consumer.regexes import RegexChange, note_regex
 from octavo.coordinator.groups.consumer.target import assign, may_assign
 from octavo.coordinator.groups.consumer.topics import GroupTopics
-from octavo.coordinator.groups.consumer.transition import Transition, View, sync_timer
+from octavo.coordinator.groups.consumer.transition import SYNC, Transition, View
 from octavo.errors import CorruptionError
-from octavo.format.messages.consumer_protocol import (
-    PROTOCOL_TYPE,
-    decode_subscription,
-    encode_assignment,
-)
+from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE, decode_subscription, encode_assignment
 from octavo.format.messages.schema import Row
 from octavo.format.names import by_topic
 from octavo.format.protocol.error_codes import ErrorCode
@@ -51,10 +47,8 @@ def _join(group: ConsumerGroup, request: JoinRequest, view: View) -> ConsumerOut
     if is_unknown and instance_id is None and caller.version >= MEMBER_ID_FROM_VERSION:
         return ConsumerOutcome(group, [Reply(request.token, refused(ErrorCode.MEMBER_ID_REQUIRED, member_id))])
     change = Transition(group, view)
-    if instance_id is None:
-        known = group.members.get(member_id) or Member(member_id=member_id)
-    elif is_unknown:
-        known = joining_static_member(change, instance_id, member_id, is_classic=True)
+    if instance_id is None or is_unknown:
+        known = joining_member(change, member_id, instance_id, is_classic=True)
     else:
         known = group.member(member_id, instance_id)
     subscription = _subscription(request)
@@ -79,11 +73,11 @@ def _join(group: ConsumerGroup, request: JoinRequest, view: View) -> ConsumerOut
     update_epoch(change, is_changed)
     if change.group.assignment_epoch < change.group.epoch and may_assign(change.group, view):
         assign(change)
-    owned = Owned(frozenset(view.topics.partitions_in(subscription.get("ownedPartitions") or ())))
+    owned = frozenset(view.topics.partitions_in(subscription.get("ownedPartitions") or ()))
     member = reconcile(change, member_id, owned, is_subscription_changed=is_changed)
     change.end_rejoin(member_id)
     change.set_session_timer(member)
-    change.set_timer(sync_timer(member_id), member.rebalance_timeout_ms)
+    change.set_timer((SYNC, member_id), member.rebalance_timeout_ms)
     change.reply(
         request.token,
         {
@@ -112,7 +106,7 @@ def sync(group: ConsumerGroup, body: Row, token: Hashable, view: View) -> Consum
     except RequestError as error:
         change.reply(token, {"errorCode": error.code})
         return change.outcome
-    change.cancel_timer(sync_timer(member.member_id))
+    change.cancel_timer((SYNC, member.member_id))
     change.set_session_timer(member)
     version = int.from_bytes(first["metadata"][:2])
     answer = {"protocolType": body["protocolType"], "protocolName": body["protocolName"]}
@@ -121,7 +115,7 @@ def sync(group: ConsumerGroup, body: Row, token: Hashable, view: View) -> Consum
 
 
 def heartbeat(group: ConsumerGroup, body: Row, token: Hashable, view: View) -> ConsumerOutcome:
-    """Heartbeat: the member has to join again if it has to give up partitions, or can get more."""
+    """Heartbeat: the member has to join again for a newer assignment, to give up partitions, or to get free ones."""
     change, code = Transition(group, view), 0
     try:
         member = _member(group, body)

@@ -18,10 +18,10 @@ from octavo.format.messages.consumer_protocol import PROTOCOL_TYPE
 
 
 def downgraded(before: ConsumerGroup, outcome: GroupOutcome, view: View) -> GroupOutcome:
-    """The outcome of an event, with a classic group if the event removed the last member of the consumer protocol.
+    """The outcome of an event, with a classic group if it removed a member and left only ones of the classic protocol.
 
-    The configs group.consumer.migration.policy and group.max.size must allow it.
-    The other members get their targets as assignments, and are told to join again.
+    The configs group.consumer.migration.policy and group.max.size must allow it. The members that are left get their
+    targets as assignments, and are told to join again.
     """
     group, effects = outcome
     if not isinstance(group, ConsumerGroup) or not _is_due(before, group, view.config):
