@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class _Entry:
 
     slot: int
     txn: AbortedTxn
-    problem: str | None = field(default=None)
+    problem: str | None = None
 
 
 class TxnIndexCheck:
