@@ -78,7 +78,7 @@ class TopicCounts:
             row_notes += row.tally.notes
             self.damage_count += row.tally.damage_count
             yield row
-        root_notes = [note for directory in self._log_dirs.directories for note in directory.root.notes]
+        root_notes = self._log_dirs.root_notes()
         self.counted += row_notes + root_notes
         self.damage_count += sum(note.is_damage for note in root_notes)
 

@@ -55,7 +55,7 @@ class _Planned(NamedTuple):
     notes: list[Note]
     failure: OSError | None = None
     is_beyond: bool = False  # the requested start is beyond its end
-    missing: Note | None = None  # about what was flushed at its end, and is gone
+    missing: tuple[Note, ...] = ()  # about what was flushed at its end, and is gone
 
 
 def scan(
@@ -225,7 +225,7 @@ class Scan:
         planned = until_settled(plan_all)
         for one in planned:
             self._findings.take(one.notes)
-            self._findings.count([one.missing] if one.missing is not None else [])
+            self._findings.count(one.missing)
             if one.failure is not None:
                 self._findings.unreadable("", one.failure)
         self._is_beyond_end = bool(planned) and all(one.is_beyond for one in planned)
@@ -243,10 +243,9 @@ class Scan:
         notes = [*snapshot.notes_up_to(offsets.end), *offsets.notes]
         if offsets.end < snapshot.log_end_offset:
             return _Planned(tasks, notes, None, offsets.is_beyond)
-        missing = None
-        if snapshot.tail is None or not snapshot.tail.damaged_batches:  # these may hold what is missing
-            missing = missing_end(snapshot)
-        gone = None if missing is None else missing_end_note(snapshot, missing)
+        has_damage = snapshot.tail is not None and snapshot.tail.damaged_batches > 0
+        missing = None if has_damage else missing_end(snapshot)  # damaged batches may hold what is missing
+        gone = () if missing is None else (missing_end_note(snapshot, missing),)
         return _Planned(tasks, notes, snapshot.failure, offsets.is_beyond, gone)
 
     def to_reader(self) -> pyarrow.RecordBatchReader:

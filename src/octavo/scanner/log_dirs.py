@@ -37,14 +37,10 @@ class LogDirs:
 
     def unreadable(self) -> dict[TopicPartition, OSError]:
         """The partitions that exist, but cannot be listed in any of the places."""
-        errors = {
+        return {
             topic_partition: error
             for directory in self.directories
             for topic_partition, error in directory.unreadable.items()
-        }
-        return {
-            topic_partition: error
-            for topic_partition, error in errors.items()
             if topic_partition not in self.partitions
         }
 
@@ -56,6 +52,10 @@ class LogDirs:
             if directory.single
             for topic_partition in directory.partitions
         }
+
+    def root_notes(self) -> list[Note]:
+        """The notes on files in the roots of the log directories, as far as they have been read."""
+        return [note for directory in self.directories for note in directory.root.notes]
 
     def shown(self) -> str:
         """The places, as shown in messages."""
