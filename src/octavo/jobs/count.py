@@ -1,4 +1,4 @@
-"""Counts exactly what a client can read from each partition: batches, records and bytes from the log start offset on.
+"""Counts the batches, records and bytes of each partition from the log start offset on.
 
 This module divides partitions into tasks and adds up their results; `tally` does the counting.
 """

@@ -78,11 +78,12 @@ def scan(
 ) -> Scan:
     """Read records from log directories without a lock and without changing a file, even next to a running broker.
 
-    No record is read before the returned `Scan` is asked for records, a table or a plan.
+    The directories are listed at once; records are read when the returned `Scan` is used.
 
     Args:
         paths: one or several log directories, partition folders, segment files, or URLs of them.
-        topics: names, or a compiled pattern that matches whole names; None: all except Kafka's internal topics.
+        topics: one or several names, or a compiled pattern that has to match the whole name; None: all. Kafka's
+            internal topics are read only if they are named, or if `paths` has their partition folders.
         partitions: one or several partition numbers; None: all.
         from_offset: the first offset: a number, "earliest", "latest", "highWatermark", or a mapping from
             (topic, partition) to these; partitions that it leaves out are read from their start. From an offset beyond
@@ -90,9 +91,9 @@ def scan(
             is logged too.
         to_offset: the end, in the same forms; it is not included. Partitions that a mapping leaves out are read to
             their end.
-        from_timestamp: start at the first offset of this time or later: milliseconds, ISO 8601 text, a date or a
+        from_timestamp: start at the first record of this time or later: milliseconds, ISO 8601 text, a date or a
             datetime. The later of two starts counts.
-        to_timestamp: end before the first offset of this time or later. The earlier of two ends counts.
+        to_timestamp: end before the first record of this time or later. The earlier of two ends counts.
         isolation_level: "read_uncommitted", or "read_committed" to leave out aborted transactions, and everything from
             the first open one on.
         key: read only records with this key; a string stands for its UTF-8 bytes.
@@ -109,6 +110,7 @@ def scan(
 
     Raises:
         ScanError: a path, topic or partition does not exist, or an argument is wrong.
+        OSError: a log directory cannot be listed or, unless damage is skipped, a partition's folder in it.
     """
     if isolation_level not in ("read_uncommitted", "read_committed"):
         raise ScanError(f"unknown isolation level {isolation_level!r}; give read_uncommitted or read_committed")
@@ -145,9 +147,9 @@ def scan(
 
 
 class Scan:
-    """The records of some partitions, in several forms. The first use plans the scan, which fixes what it reads.
+    """The records of some partitions, in several forms. The first read or plan fixes which offsets it reads.
 
-    Iterating over a scan yields its records. `notes` lists everything unexpected so far.
+    Iterating over a scan yields its records.
     """
 
     def __init__(
@@ -294,8 +296,8 @@ class Scan:
         return self.limit(records).to_table()
 
     def count(self) -> int:
-        """How many records there are. Few are decoded, since most batches have the count in their header; with `key` or
-        `grep`, all are."""
+        """How many records there are. Batches whose header has the number are not decoded, except with `key` or
+        `grep`."""
         if self._request.where is not None:
             return sum(batch.num_rows for batch in self.to_reader())
         reader = TaskReader(("offset",), self._findings)

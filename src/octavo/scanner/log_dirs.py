@@ -1,5 +1,5 @@
-"""Reads several places as one, such as a cluster's disks; of two copies of a partition, it reads the one that reaches
-further."""
+"""Lists several places as one, such as a cluster's disks. If several have the same partition, the copy that reaches
+furthest counts."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ Place = str | os.PathLike[str] | Location
 
 @dataclass(frozen=True, slots=True)
 class LogDirs:
-    """The given places; `partitions` are the wanted ones that can be listed, sorted by topic and partition."""
+    """The given places. `partitions` are those that were wanted, or were given themselves, and can be listed; sorted by
+    topic and partition."""
 
     directories: tuple[Directory, ...]
     partitions: dict[TopicPartition, PartitionFiles]
     notes: tuple[Note, ...]
 
     def topic_partitions(self) -> set[TopicPartition]:
-        """All partitions that exist, wanted or not, readable or not."""
+        """All current partitions, wanted or not, readable or not."""
         return {topic_partition for directory in self.directories for topic_partition in directory.topic_partitions}
 
     def topics(self) -> set[str]:
-        """The topics of all partitions that exist."""
+        """The topics of all current partitions."""
         return {topic_partition.topic for topic_partition in self.topic_partitions()}
 
     def unreadable(self) -> dict[TopicPartition, OSError]:
-        """The partitions that exist, but cannot be listed in any of the places."""
+        """The wanted partitions that cannot be listed in any of the places."""
         return {
             topic_partition: error
             for directory in self.directories

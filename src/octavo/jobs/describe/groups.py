@@ -134,8 +134,8 @@ def _topics_by_id(places: Place | Sequence[Place]) -> dict[bytes, str]:
 def _stored(
     records: Iterable[ConsumerRecord], on_damage: Callable[[ConsumerRecord, Exception], None]
 ) -> dict[str, _Stored]:
-    """The last record of each key. Only those are decoded, because a busy group commits the same keys again and
-    again."""
+    """The groups, from the last record of each key: a busy group commits the same keys again and again, so the others
+    are not decoded."""
     last: dict[bytes, ConsumerRecord] = {}
     for record in records:
         if record.key is not None:

@@ -31,7 +31,7 @@ class ConfigInForce(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionDescription:
-    """A partition on these disks; high watermark and replicas are None if no file has them."""
+    """A partition on these disks; `high_watermark` and `placed` are None if no file has them."""
 
     topic_partition: TopicPartition
     disk: str

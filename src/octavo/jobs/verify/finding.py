@@ -17,7 +17,7 @@ MOST_FINDINGS = 1000
 
 
 class Severity(StrEnum):
-    """`info` is what a crash, a running broker or a deletion normally leaves; anything else is a `problem`.
+    """`info` is what a crash, a running broker, a deletion or another intended change leaves; the rest is a `problem`.
 
     docs/commands/verify.md lists all cases; `severities` has the rules.
     """
@@ -39,26 +39,32 @@ class FindingKind(StrEnum):
     CRC_MISMATCH = "crc-mismatch", "A batch or message whose bytes do not match the stored CRC."
     INVALID_BATCH = "invalid-batch", "A batch that breaks the format: its magic, its length, its count or its offsets."
     INVALID_RECORDS = "invalid-records", "Records that cannot be unpacked or decoded, or do not lie within their batch."
-    OFFSET_ORDER = "offset-order", "Offsets that do not increase, or lie outside the range of their segment."
+    OFFSET_ORDER = (
+        "offset-order",
+        "Offsets that do not increase, lie outside their segment, or leave a gap in a metadata snapshot.",
+    )
     LEADER_EPOCH = (
         "leader-epoch",
-        "A batch whose leader epoch differs from that of leader-epoch-checkpoint for its offset.",
+        "Leader epochs of batches that contradict leader-epoch-checkpoint or their metadata snapshot.",
     )
-    INCOMPLETE_BATCH = "incomplete-batch", "A batch that the end of the file cuts off."
+    INCOMPLETE_BATCH = (
+        "incomplete-batch",
+        "A batch that the end of the file cuts off, or a metadata snapshot without its footer.",
+    )
     ZEROS = "zeros", "Zeros after the last batch."
     NO_BATCH = "no-batch", "Bytes that are not a batch."
     SEGMENT_SIZE = "segment-size", "A log file that is larger than any position that an index can hold."
     PARTIAL_ENTRY = "partial-entry", "A file of entries whose length is not a multiple of an entry's."
     ZERO_ENTRIES = "zero-entries", "Unused entries, all zeros, at the end of an index."
-    ENTRY_ORDER = "entry-order", "Entries that do not ascend."
-    WRONG_ENTRY = "wrong-entry", "An entry that contradicts the log."
+    ENTRY_ORDER = "entry-order", "Entries that do not ascend, or that follow unused ones."
+    WRONG_ENTRY = "wrong-entry", "An entry that contradicts the log, or cannot be right for any log."
     MISSING_ENTRY = "missing-entry", "Something in the log that must have an entry but has none."
     MISSING_FILE = "missing-file", "A segment without one of its indexes, or an index without its log."
     DAMAGED_FILE = "damaged-file", "A small file that is not in the format of its kind."
     UNREADABLE_FILE = "unreadable-file", "A file or folder that the operating system cannot read."
-    WRONG_STATE = "wrong-state", "A producer snapshot that does not follow from the log."
+    WRONG_STATE = "wrong-state", "A producer snapshot that does not follow from the log, or contradicts itself."
     BEYOND_END = "beyond-end", "A checkpoint, an epoch or a snapshot for an offset that the log does not reach."
-    TOPIC_ID = "topic-id", "Partitions of one topic with different topic ids."
+    TOPIC_ID = "topic-id", "Partitions of one topic with different topic ids, or __cluster_metadata without its own."
     DIRECTORY_ID = (
         "directory-id",
         "Log directories of different clusters, with the same or a reserved id,"

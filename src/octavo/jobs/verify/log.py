@@ -43,7 +43,7 @@ def flaw_of(batch: np.void) -> tuple[FindingKind, str]:
 class LogCheck:
     """Walks a log file; `next_offset` and `position` are where its sound batches end.
 
-    A batch's CRC does not cover its offset, so only its neighbours and the segment's bounds can contradict it.
+    A batch's CRC does not cover its offset: it is compared with its neighbours' and the segment's bounds.
     """
 
     def __init__(self, view: SegmentView, log: ReadableFile, findings: FindingCollector) -> None:

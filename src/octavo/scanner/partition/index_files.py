@@ -17,7 +17,8 @@ from octavo.scanner.places.segment_log import first_offset_at
 
 _Index = TypeVar("_Index", OffsetIndex, TimeIndex)
 
-# An active segment's index is 10 MB, most of it unused, so the end of its entries is found by searching over blocks.
+# An active segment's index has 10 MB by default, most of them unused, so the end of its entries is found by searching
+# over blocks.
 _BLOCK_BYTES = 24 << 10  # a multiple of both entry sizes
 _TRIES = 4
 
@@ -87,8 +88,8 @@ def sound_position_after(files: PartitionFiles, segment: ListedSegment, log: Rea
 def is_sound(entry: OffsetPosition, base_offset: int, log: ReadableFile, end: int) -> bool:
     """Whether a sound batch with matching offsets begins where the entry points.
 
-    The entry may hold the first or the last offset of the batch; up to Kafka 4.0.0 also the last offset of an append of
-    several batches.
+    The entry may hold the first or the last offset of the batch; before Kafka 3.9.1 and 4.0.1 also the last offset of
+    an append of several batches.
     """
     first_offset = first_offset_at(log, entry.position, end)
     return first_offset is not None and base_offset <= first_offset <= entry.offset

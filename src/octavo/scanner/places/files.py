@@ -1,4 +1,4 @@
-"""The files of one partition by name, size and time; other modules read their content."""
+"""The files of one partition, by name, size and time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from octavo.scanner.places.root import Root, read_small
 
 
 class FileStat(NamedTuple):
-    """A file's size and time in a listing; a folder in the place of a file has `UNKNOWN_SIZE`."""
+    """A file's size and time in a listing; what is not a regular file has `UNKNOWN_SIZE`."""
 
     size: int
     mtime_ms: int
@@ -52,7 +52,7 @@ class PartitionFiles:
     folder: PartitionFolder
     segments: tuple[ListedSegment, ...]  # by base offset
     snapshots: dict[int, FileStat]  # producer snapshots by ascending offset
-    others: dict[str, FileStat]  # all other files: small files, .deleted, .cleaned, .swap, unknown names
+    others: dict[str, FileStat]  # all else: small files, .deleted, .cleaned, .swap, unknown names
     whole: bool = True  # False: single segment files were given, not the partition
 
     @property

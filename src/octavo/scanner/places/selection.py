@@ -29,7 +29,7 @@ class TopicSelection:
 
     @classmethod
     def of(cls, topics: Topics = None, partitions: int | Iterable[int] | None = None) -> TopicSelection:
-        """Raises ScanError for a topic that is not a text, and for a partition that is not a number."""
+        """Raises ScanError for a topic that is not a string, and for a partition that is not a number."""
         names: frozenset[str] | re.Pattern[str] | None
         if topics is None or isinstance(topics, re.Pattern):
             names = topics
@@ -51,7 +51,7 @@ class TopicSelection:
         return self.partitions is None or partition in self.partitions
 
     def among(self, listed: Iterable[TopicPartition], given: Collection[TopicPartition] = ()) -> list[TopicPartition]:
-        """The wanted partitions. A partition whose own folder was `given` as the place counts as named."""
+        """The wanted partitions. If none is named, one that was `given` as a place is wanted whatever its topic."""
         named = {one for one in given if self.topics is None and self._wants_number(one.partition)}
         return [one for one in listed if self.wants(one) or one in named]
 

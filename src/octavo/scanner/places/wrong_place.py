@@ -26,7 +26,7 @@ _MOST_LISTINGS = 100  # of folders below a wrong place: a home directory has tho
 
 
 def check_log_dir(directory: Directory) -> None:
-    """Raise for a folder that is not a log directory. Names alone do not make one: /etc has a folder `dbus-1`."""
+    """Raise for a folder that is not a log directory. A name alone does not make one: /etc has a folder `dbus-1`."""
     if directory.single or directory.not_current or directory.unreadable or _has_root_file(directory.files):
         return
     if any(files.segments or _has_partition_file(files.others) for files in directory.partitions.values()):
