@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.config import Given
-from octavo.errors import CorruptionError, CorruptRecordError, UnexpectedAppendOffsetError
+from octavo.errors import CorruptRecordError, UnexpectedAppendOffsetError
 from octavo.format.batches.batch_summary import last_offset, last_offsets
 from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.sound import unreadable
@@ -79,11 +79,8 @@ def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = No
     tasks = []
     for files in partitions:
         snapshot = take_snapshot(files)
-        topic, topic_id, notes = snapshot.files.topic_partition.topic, None, []
-        try:
-            topic_id = snapshot.files.topic_id()
-        except CorruptionError as error:
-            notes.append(Note(error.path or "", f"not read: {error.problem}; the topic id is not copied from here"))
+        topic, notes = snapshot.files.topic_partition.topic, list[Note]()
+        topic_id = snapshot.files.topic_id_or_note(notes, "; the topic id is not copied from here")
         is_compacted = configs is not None and "compact" in configs.of(topic).cleanup_policy
         keeps_all = configs is not None and configs.keep_all_offsets(topic)
         tasks.append(CopyTask(snapshot, topic_id, is_compacted, keeps_all, missing_end(snapshot), tuple(notes)))

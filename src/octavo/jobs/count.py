@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from octavo.errors import CorruptionError, ScanError
+from octavo.errors import ScanError
 from octavo.format import kafka_uuid
 from octavo.format.names import TopicPartition
 from octavo.jobs.tally import Counter, Tally
@@ -106,11 +106,7 @@ def _plan(files: PartitionFiles, split_bytes: int) -> CountPlan:
     snapshot = look_at(files)
     notes = list(snapshot.notes)
     offsets = OffsetRange(snapshot.log_start_offset, snapshot.log_end_offset)
-    try:
-        topic_id = files.topic_id()
-    except CorruptionError as error:
-        notes.append(Note(error.path or "", f"not read: {error.problem}"))
-        topic_id = None
+    topic_id = files.topic_id_or_note(notes)
     shown = None if topic_id is None else kafka_uuid.to_text(topic_id)
     return CountPlan(snapshot, shown, plan_partition(snapshot, offsets, split_bytes), notes)
 

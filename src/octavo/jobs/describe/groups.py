@@ -122,10 +122,7 @@ def _topics_by_id(places: Place | Sequence[Place]) -> dict[bytes, str]:
     one_each = {partition.topic: files for partition, files in open_log_dirs(places).partitions.items()}
     found: dict[bytes, str] = {}
     for topic, files in one_each.items():
-        try:
-            topic_id = files.topic_id()
-        except CorruptionError:
-            continue
+        topic_id = files.topic_id_or_note([])
         if topic_id is not None:
             found[topic_id] = topic
     return found

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from octavo.errors import CorruptionError
 from octavo.format.names import (
     LEADER_EPOCH_CHECKPOINT,
     PARTITION_METADATA,
@@ -17,6 +18,7 @@ from octavo.format.names import (
 )
 from octavo.format.small_files import leader_epochs, partition_metadata
 from octavo.format.small_files.leader_epochs import EpochEntry
+from octavo.scanner.findings import Note
 from octavo.scanner.places.location import UNKNOWN_SIZE, Entry, Location
 from octavo.scanner.places.root import Root, read_small
 
@@ -72,6 +74,14 @@ class PartitionFiles:
         """The topic id from partition.metadata; None without that file (before 2.8). Raises if it is damaged."""
         data = read_small(self.location.child(PARTITION_METADATA), partition_metadata.decode)
         return data.topic_id if data is not None else None
+
+    def topic_id_or_note(self, notes: list[Note], consequence: str = "") -> bytes | None:
+        """`topic_id`, with a note instead of the error, which also tells the consequence."""
+        try:
+            return self.topic_id()
+        except CorruptionError as error:
+            notes.append(Note(error.path or "", f"not read: {error.problem}{consequence}"))
+            return None
 
     def leader_epochs(self) -> list[EpochEntry]:
         """The entries of leader-epoch-checkpoint; empty without that file. Raises if it is damaged."""
