@@ -24,7 +24,7 @@ class FromEnd(NamedTuple):
 
 
 Offset = int | OffsetName | FromEnd
-Timestamp = int | str | date  # this includes datetime
+Timestamp = int | str | date  # a datetime is a date
 Offsets = Offset | Mapping[TopicPartition, Offset] | Mapping[tuple[str, int], Offset]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -103,8 +103,7 @@ def to_reader(
     text: bool = False,
 ) -> pa.RecordBatchReader:
     """A reader of the tasks' record batches, one after the other, up to a number of records."""
-    batches = read_tasks(tasks, columns, findings, text=text)
-    batches = batches if limit is None else first_rows(batches, limit)
+    batches = first_rows(read_tasks(tasks, columns, findings, text=text), limit)
     return pa.RecordBatchReader.from_batches(schema_of(columns, text=text), batches)
 
 
