@@ -33,7 +33,6 @@ class LogDirs:
         return {topic_partition for directory in self.directories for topic_partition in directory.topic_partitions}
 
     def topics(self) -> set[str]:
-        """The topics of all current partitions."""
         return {topic_partition.topic for topic_partition in self.topic_partitions()}
 
     def unreadable(self) -> dict[TopicPartition, OSError]:

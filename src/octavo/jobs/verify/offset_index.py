@@ -201,7 +201,6 @@ class TimeWitness:
         self._largest = [NO_TIMESTAMP, NO_TIMESTAMP]  # of all batches so far, and of those with records
 
     def take(self, part: LogPart) -> None:
-        """Take these batches into account."""
         self._is_silent = self._is_silent or bool((part.table["magic"] == 0).any())
         if not self._is_silent:
             self._largest = self._up_to(part, len(part.table) - 1)

@@ -94,7 +94,6 @@ def snapshot_path(folder: Location, offset: int) -> Location:
 
 
 def read_partition(root: Root, location: Location, folder: PartitionFolder) -> PartitionFiles:
-    """List a partition's folder."""
     return from_entries(root, location, folder, location.list())
 
 
