@@ -33,6 +33,7 @@ class ScanFindings:
         self.damage_count = 0
 
     def note(self, path: object, sentence: str, *, is_damage: bool = False, position: int | None = None) -> None:
+        """Add a note, without counting it."""
         self.notes.append(Note(str(path), sentence, is_damage, position))
 
     def take(self, notes: Iterable[Note]) -> None:
