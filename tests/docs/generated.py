@@ -27,7 +27,7 @@ from octavo.client.consumer.config import CONSUMER_CONFIGS
 from octavo.client.producer.config import PRODUCER_CONFIGS
 from octavo.config import BROKER_CONFIGS, TOPIC_CONFIGS, ConfigKey
 from octavo.format.protocol.apis import APIS
-from octavo.jobs.verify.finding import MEANINGS
+from octavo.jobs.verify.finding import FindingKind
 from octavo.spark.query.options import SOURCE_OPTIONS, Option
 from octavo.spark.sink.options import SINK_OPTIONS
 from tests.docs.api_reference import api_reference
@@ -122,7 +122,7 @@ def parts() -> dict[str, str]:
         "broker configs": configs(BROKER_CONFIGS, with_synonyms=False),
         "producer configs": configs(PRODUCER_CONFIGS, with_synonyms=False),
         "consumer configs": configs(CONSUMER_CONFIGS, with_synonyms=False),
-        "findings": table(("kind", "what it is"), *((f"`{kind}`", text) for kind, text in MEANINGS.items())),
+        "findings": table(("kind", "what it is"), *((f"`{kind}`", kind.meaning) for kind in FindingKind)),
         "sink options": spark_options(SINK_OPTIONS),
         "source options": spark_options(SOURCE_OPTIONS),
         "apis": table(

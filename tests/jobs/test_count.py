@@ -16,6 +16,7 @@ from octavo.format.record import Record
 from octavo.jobs import count as job
 from octavo.jobs.count import PartitionCount
 from octavo.jobs.tally import Tally
+from octavo.scanner.findings import ScanFindings
 from octavo.scanner.log_dirs import Place, open_log_dirs
 from octavo.system.runner import ThreadRunner
 from tests.format.exact_batches import empty_batch
@@ -28,9 +29,8 @@ ORDERS = TopicPartition("orders", 0)
 
 
 def count(*places: Place, split_bytes: int = job.SPLIT_BYTES) -> dict[TopicPartition, PartitionCount]:
-    plans = job.plan(open_log_dirs(places).partitions.values(), split_bytes)
-    rows = job.count(plans, ThreadRunner(2))
-    return {row.topic_partition: row for row in rows if isinstance(row, PartitionCount)}
+    counts = job.TopicCounts(places, split_bytes=split_bytes)
+    return {row.topic_partition: row for row in counts.rows(ThreadRunner(2))}
 
 
 @pytest.mark.parametrize("split_bytes", [job.SPLIT_BYTES, 2000])
@@ -54,7 +54,8 @@ def test_counts_are_what_a_client_read(name: str, split_bytes: int) -> None:
 
 
 def test_a_task_travels_to_another_process() -> None:
-    plans = job.plan(open_log_dirs(unpack("v431-clean")).partitions.values())
+    partitions = open_log_dirs(unpack("v431-clean")).partitions.values()
+    plans = job.plan(partitions, job.SPLIT_BYTES, ScanFindings())
     tasks = [task for planned in plans for task in planned.tasks]
     assert pickle.loads(pickle.dumps(tasks)) == tasks
 
@@ -106,9 +107,9 @@ def test_a_damaged_batch_is_skipped_and_reported(tmp_path: Path) -> None:
 def test_a_partition_that_is_deleted_meanwhile_is_a_note(tmp_path: Path) -> None:
     for name in ("a-0", "b-0"):
         write_segment(tmp_path / name, 0, batch(0))
-    plans = job.plan(open_log_dirs(tmp_path).partitions.values())
+    counts = job.TopicCounts(tmp_path)
     (tmp_path / "a-0").rename(tmp_path / f"a-0.{'0' * 32}-delete")
-    gone, row = job.count(plans, ThreadRunner(2))
+    (row,) = counts.rows(ThreadRunner(2))
+    (gone,) = counts.counted
     assert str(gone).startswith("a-0: not counted: ")
-    assert isinstance(row, PartitionCount)
     assert row.tally.records == 1

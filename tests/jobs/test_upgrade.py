@@ -15,13 +15,12 @@ import pytest
 from octavo.format.compression import Codec
 from octavo.format.names import CLUSTER_METADATA_TOPIC
 from octavo.format.record import TimestampType
-from octavo.jobs import count
+from octavo.jobs.count import TopicCounts
 from octavo.jobs.upgrade import Upgraded, plan, upgrade
 from octavo.jobs.verify.finding import Severity
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan as plan_verification
 from octavo.scanner.api import scan
-from octavo.scanner.log_dirs import open_log_dirs
 from octavo.scanner.reading.plan import IsolationLevel
 from octavo.scanner.reading.records import ConsumerRecord
 from octavo.storage.environment import Environment
@@ -66,8 +65,8 @@ def problems(root: Path) -> list[str]:
 
 
 def magics_and_codecs(root: Path) -> tuple[set[int], set[int]]:
-    wanted = open_log_dirs(root, lambda name: name.topic != CLUSTER_METADATA_TOPIC).partitions.values()
-    rows = [row for row in count.count(count.plan(wanted), ThreadRunner(2)) if isinstance(row, count.PartitionCount)]
+    counted = TopicCounts(root).rows(ThreadRunner(2))
+    rows = [row for row in counted if row.topic_partition.topic != CLUSTER_METADATA_TOPIC]
     return set().union(*(row.tally.magics for row in rows)), set().union(*(row.tally.codecs for row in rows))
 
 

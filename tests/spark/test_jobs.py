@@ -20,7 +20,6 @@ from octavo.jobs.compact import Compaction, CompactRequest
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan
 from octavo.scanner.api import scan
-from octavo.scanner.log_dirs import open_log_dirs
 from octavo.spark import jobs
 from octavo.spark.runner import SparkRunner
 from octavo.storage.environment import Environment
@@ -81,7 +80,7 @@ def test_topics_and_verify_find_the_same_on_a_cluster(cluster: Run) -> None:
     verification = Verification(plan([root]), ThreadRunner())
     findings = list(verification.findings())
     assert cluster(jobs.verify, root) == jobs.VerifyReport(findings, verification.summary)
-    here = list(count.count(count.plan(open_log_dirs(root).partitions.values()), ThreadRunner()))
+    here = list(count.TopicCounts(root).rows(ThreadRunner()))
     assert cluster(jobs.topics, root).counts == here
     assert len(here) > 20
 

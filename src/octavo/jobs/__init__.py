@@ -1,2 +1,1 @@
-"""Long work over whole directories: each job plans independent tasks, runs them with a runner, and commits their
-results."""
+"""Long work over whole directories. Most jobs plan independent tasks, run them with a runner and commit the results."""

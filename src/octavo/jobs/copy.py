@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.config import Given
-from octavo.errors import CorruptionError, CorruptRecordError, UnexpectedAppendOffsetError
+from octavo.errors import CorruptRecordError, UnexpectedAppendOffsetError
 from octavo.format.batches.batch_summary import last_offset, last_offsets
 from octavo.format.batches.chunk_walk import Chunk
 from octavo.format.batches.sound import unreadable
@@ -79,11 +79,8 @@ def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = No
     tasks = []
     for files in partitions:
         snapshot = take_snapshot(files)
-        topic, topic_id, notes = snapshot.files.topic_partition.topic, None, []
-        try:
-            topic_id = snapshot.files.topic_id()
-        except CorruptionError as error:
-            notes.append(Note(error.path or "", f"not read: {error.problem}; the topic id is not copied from here"))
+        topic, notes = snapshot.files.topic_partition.topic, list[Note]()
+        topic_id = snapshot.files.topic_id_or_note(notes, "; the topic id is not copied from here")
         is_compacted = configs is not None and "compact" in configs.of(topic).cleanup_policy
         keeps_all = configs is not None and configs.keep_all_offsets(topic)
         tasks.append(CopyTask(snapshot, topic_id, is_compacted, keeps_all, missing_end(snapshot), tuple(notes)))
@@ -131,9 +128,7 @@ def run(
     parts = plan_partition(source, OffsetRange(start, source.log_end_offset))
     first = parts[0].ranges[0] if parts else None
     place = FilePosition(str(source.files.location.child(first.name)), first.start) if first else FilePosition("", 0)
-    copying = _Copying(
-        source, log, findings, copied, dry_run, findings.damage_count, place, task.keeps_all, task.missing
-    )
+    copying = _Copying(task, log, findings, copied, dry_run, findings.damage_count, place)
     for part in parts:
         for chunk in Source(part, findings):
             if is_ending():
@@ -152,15 +147,13 @@ def run(
 class _Copying:
     """The copying of one partition."""
 
-    source: PartitionSnapshot
+    task: CopyTask
     log: PartitionLog
     findings: ScanFindings
     copied: Copied
     dry_run: bool
     known_damages: int  # how many were found up to the last batch
     place: FilePosition  # after the last sound batch
-    keeps_all: bool
-    missing: MissingEnd | None
     is_after_damage: bool = False
 
     def take(self, chunk: Chunk, end: int) -> None:
@@ -200,25 +193,26 @@ class _Copying:
         """
         first, last = self.copied.end_offset, offset - 1
         if self.is_after_damage and first <= last:
-            lost = between(self.source, self.place, place)
+            lost = between(self.task.snapshot, self.place, place)
             lost.first_offset, lost.last_offset = first, last
             self.copied.lost.append(lost)
-        elif self.keeps_all and first <= last and place is not None and place.path != self.place.path:
+        elif self.task.keeps_all and first <= last and place is not None and place.path != self.place.path:
             self.copied.gaps.append(LostPart(first_offset=first, last_offset=last))
             self.findings.note(place.path, gap_text(first, last))
         self.is_after_damage = False
 
     def finish(self) -> None:
         """Note what is missing at the source's end, and what lies after it."""
+        source, missing = self.task.snapshot, self.task.missing
         self._notice_damage()
-        self._note_loss_up_to(self.source.log_end_offset, None)
-        after_end = self.copied.after_end = after_log_end(self.source)
-        if self.missing is None:
+        self._note_loss_up_to(source.log_end_offset, None)
+        after_end = self.copied.after_end = after_log_end(source)
+        if missing is None:
             return
-        known = self.missing.end_offset if after_end.last_offset is None else after_end.last_offset + 1
-        if gone := MissingEnd.of(max(known, self.missing.end_offset), self.missing.recovery_point):
+        known = missing.end_offset if after_end.last_offset is None else after_end.last_offset + 1
+        if gone := MissingEnd.of(max(known, missing.end_offset), missing.recovery_point):
             self.copied.lost.append(LostPart(first_offset=gone.end_offset, last_offset=gone.last_offset))
-            self.findings.count([missing_end_note(self.source, self.missing)])
+            self.findings.count([missing_end_note(source, missing)])
 
     def _notice_damage(self) -> None:
         """Notice what the source reported between two chunks."""

@@ -17,7 +17,8 @@ _MOST_NAMED = 3
 
 
 def check_target(source: LogDirs, target: str, *, into_existing: bool) -> None:
-    """Raise if the target is the source or, unless `into_existing`, if something other than octavo wrote to it."""
+    """Raise if the target is a URL or the source or, unless `into_existing`, has topics that octavo did not create or
+    only the identity of another cluster."""
     local = local_path(target)
     if local is None:
         raise LogDirError(f"{shown_url(target)}: cannot write to a URL; give a local directory as DST")

@@ -1,4 +1,4 @@
-"""Counts exactly what a client can read from each partition: batches, records and bytes from the log start offset on.
+"""Counts the batches, records and bytes of each partition from the log start offset on.
 
 This module divides partitions into tasks and adds up their results; `tally` does the counting.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from octavo.errors import CorruptionError, ScanError
+from octavo.errors import ScanError
 from octavo.format import kafka_uuid
 from octavo.format.names import TopicPartition
 from octavo.jobs.tally import Counter, Tally
@@ -54,11 +54,13 @@ class TopicCounts:
     `rows` has ended.
     """
 
-    def __init__(self, places: Place | Sequence[Place], topics: Sequence[str] = ()) -> None:
+    def __init__(
+        self, places: Place | Sequence[Place], topics: Sequence[str] = (), split_bytes: int = SPLIT_BYTES
+    ) -> None:
         self._log_dirs = open_log_dirs(places, (lambda wanted: wanted.topic in topics) if topics else None)
         TopicSelection.of(topics or None).check(self._log_dirs.topic_partitions(), self._log_dirs.shown())
         findings = ScanFindings("skip")
-        self._plans = plan(self._log_dirs.partitions.values(), findings=findings)
+        self._plans = plan(self._log_dirs.partitions.values(), split_bytes, findings)
         self.planned: list[Note] = [*self._log_dirs.notes, *findings.notes]
         self.counted: list[Note] = []
         self.damage_count = findings.damage_count + len(self._log_dirs.unreadable())
@@ -70,24 +72,28 @@ class TopicCounts:
 
     def rows(self, runner: Runner, progress: Progress | None = None) -> Iterator[PartitionCount]:
         """Yield the partitions in order; one that was deleted in the meantime only gets a note in `counted`."""
+        outcomes = runner.run(run, [task for planned in self._plans for task in planned.tasks], progress)
         row_notes: list[Note] = []
-        for row in count(self._plans, runner, progress):
-            if isinstance(row, Note):
-                self.counted.append(row)
+        for snapshot, topic_id, tasks, notes in self._plans:
+            topic_partition, finished = snapshot.files.topic_partition, [next(outcomes) for _ in tasks]
+            tally = Tally(notes=list(notes), damage_count=sum(note.is_damage for note in notes))
+            try:
+                for outcome in finished:
+                    tally.add(outcome.get())
+            except ScanError as error:
+                self.counted.append(Note(str(topic_partition), f"not counted: {error}"))
                 continue
-            row_notes += row.tally.notes
-            self.damage_count += row.tally.damage_count
-            yield row
-        root_notes = [note for directory in self._log_dirs.directories for note in directory.root.notes]
+            row_notes += tally.notes
+            self.damage_count += tally.damage_count
+            ends = snapshot.log_start_offset, snapshot.log_end_offset
+            yield PartitionCount(topic_partition, topic_id, len(snapshot.segments), *ends, tally)
+        root_notes = self._log_dirs.root_notes()
         self.counted += row_notes + root_notes
         self.damage_count += sum(note.is_damage for note in root_notes)
 
 
-def plan(
-    partitions: Iterable[PartitionFiles], split_bytes: int = SPLIT_BYTES, findings: ScanFindings | None = None
-) -> list[CountPlan]:
+def plan(partitions: Iterable[PartitionFiles], split_bytes: int, findings: ScanFindings) -> list[CountPlan]:
     """The tasks of each partition, of about `split_bytes` each; `findings` collects partitions that cannot be read."""
-    findings = findings or ScanFindings()
     plans: list[CountPlan] = []
     for files in partitions:
         try:
@@ -106,11 +112,7 @@ def _plan(files: PartitionFiles, split_bytes: int) -> CountPlan:
     snapshot = look_at(files)
     notes = list(snapshot.notes)
     offsets = OffsetRange(snapshot.log_start_offset, snapshot.log_end_offset)
-    try:
-        topic_id = files.topic_id()
-    except CorruptionError as error:
-        notes.append(Note(error.path or "", f"not read: {error.problem}"))
-        topic_id = None
+    topic_id = files.topic_id_or_note(notes)
     shown = None if topic_id is None else kafka_uuid.to_text(topic_id)
     return CountPlan(snapshot, shown, plan_partition(snapshot, offsets, split_bytes), notes)
 
@@ -125,28 +127,3 @@ def run(task: ReadTask) -> Tally:
     counter.tally.notes = findings.notes
     counter.tally.damage_count = findings.damage_count
     return counter.tally
-
-
-def count(
-    plans: Sequence[CountPlan], runner: Runner, progress: Progress | None = None
-) -> Iterator[PartitionCount | Note]:
-    """Run all tasks; yields one row per partition, in order, or a note about one that was deleted in the meantime."""
-    outcomes = runner.run(run, [task for planned in plans for task in planned.tasks], progress)
-    for planned in plans:
-        finished = [next(outcomes) for _ in planned.tasks]
-        tally = Tally(notes=list(planned.notes), damage_count=sum(note.is_damage for note in planned.notes))
-        try:
-            for outcome in finished:
-                tally.add(outcome.get())
-        except ScanError as error:
-            yield Note(str(planned.snapshot.files.topic_partition), f"not counted: {error}")
-            continue
-        snapshot = planned.snapshot
-        yield PartitionCount(
-            snapshot.files.topic_partition,
-            planned.topic_id,
-            len(snapshot.segments),
-            snapshot.log_start_offset,
-            snapshot.log_end_offset,
-            tally,
-        )

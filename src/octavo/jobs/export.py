@@ -48,13 +48,10 @@ class ExportRequest:
 class ExportTask:
     """Write one file. Picklable."""
 
+    request: ExportRequest
     reads: tuple[ReadTask, ...]
     target: Path
     token: str  # identifies this export in the names of its files until they are in place
-    form: ExportForm
-    columns: tuple[str, ...]
-    limit: int | None
-    text: bool
 
     @property
     def size(self) -> int:
@@ -74,11 +71,11 @@ class ExportResult:
 
 def plan(reads: Sequence[ReadTask], request: ExportRequest) -> list[ExportTask]:
     """One task per file. In a folder, each task of the scan has its own file, unless there is a limit."""
-    token, how = uuid.uuid4().hex, (request.form, request.columns, request.limit, request.text)
+    token = uuid.uuid4().hex
     if not request.into_folder:
-        return [ExportTask(tuple(reads), request.output, token, *how)]
+        return [ExportTask(request, tuple(reads), request.output, token)]
     groups = [tuple(reads)] if request.limit is not None and reads else [(read,) for read in reads]
-    return [ExportTask(group, request.output / _name(group[0], request.form), token, *how) for group in groups]
+    return [ExportTask(request, group, request.output / _name(group[0], request.form), token) for group in groups]
 
 
 def prepare(request: ExportRequest, filesystem: FileSystem | None = None) -> None:
@@ -102,17 +99,17 @@ def run(task: ExportTask, advance: Advance | None = None) -> ExportResult:
     from octavo.scanner.reading.arrow_files import write_file
 
     staged = task.target.with_name(f".{task.target.name}.{task.token}.{uuid.uuid4().hex[:8]}")
-    findings = ScanFindings("skip")
+    request, findings = task.request, ScanFindings("skip")
     reads = task.reads if advance is None else _reporting(task.reads, advance)
-    dictionaries = task.form == "parquet"  # Parquet writes plain columns; an Arrow file would keep the dictionaries
+    dictionaries = request.form == "parquet"  # Parquet writes plain columns; an Arrow file would keep the dictionaries
     reads_ahead = len(task.reads) > 1  # one thread writes a file, so let another one read
-    pool = None if reads_ahead else pool_of_thread(wanted_columns(task.columns))
-    batches = read_tasks(reads, task.columns, findings, dictionaries=dictionaries, text=task.text, pool=pool)
+    pool = None if reads_ahead else pool_of_thread(wanted_columns(request.columns))
+    batches = read_tasks(reads, request.columns, findings, dictionaries=dictionaries, text=request.text, pool=pool)
     if reads_ahead:
         batches = read_ahead(batches)
-    schema = schema_of(task.columns, dictionaries=dictionaries, text=task.text)
+    schema = schema_of(request.columns, dictionaries=dictionaries, text=request.text)
     with placed(task.target):
-        rows = write_file(task.form, staged, schema, first_rows(batches, task.limit))
+        rows = write_file(request.form, staged, schema, first_rows(batches, request.limit))
     return ExportResult(staged, rows, staged.stat().st_size, tuple(findings.notes), findings.damage_count)
 
 

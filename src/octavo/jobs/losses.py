@@ -39,7 +39,6 @@ class LostPart:
     other_bytes: int = 0  # neither batches nor zeros
 
     def add(self, other: LostPart) -> None:
-        """Add what was lost elsewhere."""
         self.size += other.size
         self.records += other.records
         self.sound_records += other.sound_records

@@ -11,7 +11,7 @@ mixture.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,7 +78,11 @@ def run(task: ReindexTask, filesystem: FileSystem | None = None) -> ReindexResul
             continue
         changed.append(path.name)
         if task.write:
-            _stage(filesystem, path, content)
+            temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
+            filesystem.truncate(temporary, 0)
+            file = filesystem.open(temporary)
+            file.pwrite(content, 0)
+            file.fsync()
     return ReindexResult(
         len(built.offset_index) // offset_index.ENTRY.size,
         len(built.time_index) // time_index.ENTRY.size,
@@ -96,19 +100,7 @@ def commit(
     for outcome in outcomes:
         task, result = outcome.task, outcome.result
         if task.write and result is not None and result.changed:
-            _put_into_place(filesystem, task.folder, result.changed)
+            for name in result.changed:
+                filesystem.rename(task.folder / f"{name}{TEMPORARY_SUFFIX}", task.folder / name)
+            filesystem.fsync_folder(task.folder)
         yield outcome
-
-
-def _stage(filesystem: FileSystem, path: Path, content: bytes) -> None:
-    temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
-    filesystem.truncate(temporary, 0)
-    file = filesystem.open(temporary)
-    file.pwrite(content, 0)
-    file.fsync()
-
-
-def _put_into_place(filesystem: FileSystem, folder: Path, names: Sequence[str]) -> None:
-    for name in names:
-        filesystem.rename(folder / f"{name}{TEMPORARY_SUFFIX}", folder / name)
-    filesystem.fsync_folder(folder)

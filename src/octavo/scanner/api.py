@@ -55,7 +55,7 @@ class _Planned(NamedTuple):
     notes: list[Note]
     failure: OSError | None = None
     is_beyond: bool = False  # the requested start is beyond its end
-    missing: Note | None = None  # about what was flushed at its end, and is gone
+    missing: tuple[Note, ...] = ()  # about what was flushed at its end, and is gone
 
 
 def scan(
@@ -78,11 +78,12 @@ def scan(
 ) -> Scan:
     """Read records from log directories without a lock and without changing a file, even next to a running broker.
 
-    No record is read before the returned `Scan` is asked for records, a table or a plan.
+    The directories are listed at once; records are read when the returned `Scan` is used.
 
     Args:
         paths: one or several log directories, partition folders, segment files, or URLs of them.
-        topics: names, or a compiled pattern that matches whole names; None: all except Kafka's internal topics.
+        topics: one or several names, or a compiled pattern that has to match the whole name; None: all. Kafka's
+            internal topics are read only if they are named, or if `paths` has their partition folders.
         partitions: one or several partition numbers; None: all.
         from_offset: the first offset: a number, "earliest", "latest", "highWatermark", or a mapping from
             (topic, partition) to these; partitions that it leaves out are read from their start. From an offset beyond
@@ -90,9 +91,9 @@ def scan(
             is logged too.
         to_offset: the end, in the same forms; it is not included. Partitions that a mapping leaves out are read to
             their end.
-        from_timestamp: start at the first offset of this time or later: milliseconds, ISO 8601 text, a date or a
+        from_timestamp: start at the first record of this time or later: milliseconds, ISO 8601 text, a date or a
             datetime. The later of two starts counts.
-        to_timestamp: end before the first offset of this time or later. The earlier of two ends counts.
+        to_timestamp: end before the first record of this time or later. The earlier of two ends counts.
         isolation_level: "read_uncommitted", or "read_committed" to leave out aborted transactions, and everything from
             the first open one on.
         key: read only records with this key; a string stands for its UTF-8 bytes.
@@ -109,6 +110,7 @@ def scan(
 
     Raises:
         ScanError: a path, topic or partition does not exist, or an argument is wrong.
+        OSError: a log directory cannot be listed or, unless damage is skipped, a partition's folder in it.
     """
     if isolation_level not in ("read_uncommitted", "read_committed"):
         raise ScanError(f"unknown isolation level {isolation_level!r}; give read_uncommitted or read_committed")
@@ -145,9 +147,9 @@ def scan(
 
 
 class Scan:
-    """The records of some partitions, in several forms. The first use plans the scan, which fixes what it reads.
+    """The records of some partitions, in several forms. The first read or plan fixes which offsets it reads.
 
-    Iterating over a scan yields its records. `notes` lists everything unexpected so far.
+    Iterating over a scan yields its records.
     """
 
     def __init__(
@@ -225,7 +227,7 @@ class Scan:
         planned = until_settled(plan_all)
         for one in planned:
             self._findings.take(one.notes)
-            self._findings.count([one.missing] if one.missing is not None else [])
+            self._findings.count(one.missing)
             if one.failure is not None:
                 self._findings.unreadable("", one.failure)
         self._is_beyond_end = bool(planned) and all(one.is_beyond for one in planned)
@@ -243,10 +245,9 @@ class Scan:
         notes = [*snapshot.notes_up_to(offsets.end), *offsets.notes]
         if offsets.end < snapshot.log_end_offset:
             return _Planned(tasks, notes, None, offsets.is_beyond)
-        missing = None
-        if snapshot.tail is None or not snapshot.tail.damaged_batches:  # these may hold what is missing
-            missing = missing_end(snapshot)
-        gone = None if missing is None else missing_end_note(snapshot, missing)
+        has_damage = snapshot.tail is not None and snapshot.tail.damaged_batches > 0
+        missing = None if has_damage else missing_end(snapshot)  # damaged batches may hold what is missing
+        gone = () if missing is None else (missing_end_note(snapshot, missing),)
         return _Planned(tasks, notes, snapshot.failure, offsets.is_beyond, gone)
 
     def to_reader(self) -> pyarrow.RecordBatchReader:
@@ -295,8 +296,8 @@ class Scan:
         return self.limit(records).to_table()
 
     def count(self) -> int:
-        """How many records there are. Few are decoded, since most batches have the count in their header; with `key` or
-        `grep`, all are."""
+        """How many records there are. Batches whose header has the number are not decoded, except with `key` or
+        `grep`."""
         if self._request.where is not None:
             return sum(batch.num_rows for batch in self.to_reader())
         reader = TaskReader(("offset",), self._findings)

@@ -16,7 +16,7 @@ class Note(NamedTuple):
     path: str
     sentence: str
     is_damage: bool = False  # something that was requested is, or may be, missing
-    position: int | None = None  # of a damaged batch in the file
+    position: int | None = None  # of the damage in the file
 
     def __str__(self) -> str:
         return f"{self.path}: {self.sentence}"
@@ -24,10 +24,7 @@ class Note(NamedTuple):
 
 class ScanFindings:
     """Collects what is unexpected while tasks are planned and read: in `notes`, with the number of damaged places in
-    `damage_count`.
-
-    With `on_damage="raise"` the first damaged place raises its error; with `"skip"` reading continues after it.
-    """
+    `damage_count`. `on_damage` says whether damage is raised or skipped."""
 
     def __init__(self, on_damage: OnDamage = "raise", advice: str = "") -> None:
         self.on_damage = on_damage
@@ -36,11 +33,11 @@ class ScanFindings:
         self.damage_count = 0
 
     def note(self, path: object, sentence: str, *, is_damage: bool = False, position: int | None = None) -> None:
-        """Add a note."""
+        """Add a note, without counting it."""
         self.notes.append(Note(str(path), sentence, is_damage, position))
 
     def take(self, notes: Iterable[Note]) -> None:
-        """Add the notes made while planning. A note about damage is raised, or counted."""
+        """Add notes. One about damage is raised, or counted."""
         for note in notes:
             if note.is_damage and self.on_damage == "raise":
                 raise CorruptRecordError(f"{note.sentence}{self._advice}", path=note.path)
@@ -53,11 +50,11 @@ class ScanFindings:
             self.notes.append(note)
 
     def loss(self, path: object, sentence: str) -> None:
-        """Report that wanted records, which existed when the scan was planned, are gone."""
+        """Report that wanted records are gone."""
         self.note(path, sentence)
 
     def damage(self, error: CorruptionError) -> None:
-        """Raise the error, which has a path and a position, or note it so that the reader can continue after it."""
+        """Raise the error, or note it so that the reader can continue after it."""
         if self.on_damage == "raise":
             error.problem += self._advice
             raise error

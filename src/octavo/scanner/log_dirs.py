@@ -1,5 +1,5 @@
-"""Reads several places as one, such as a cluster's disks; of two copies of a partition, it reads the one that reaches
-further."""
+"""Lists several places as one, such as a cluster's disks. If several have the same partition, the copy that reaches
+furthest counts."""
 
 from __future__ import annotations
 
@@ -21,30 +21,26 @@ Place = str | os.PathLike[str] | Location
 
 @dataclass(frozen=True, slots=True)
 class LogDirs:
-    """The given places; `partitions` are the wanted ones that can be listed, sorted by topic and partition."""
+    """The given places. `partitions` are those that were wanted, or were given themselves, and can be listed; sorted by
+    topic and partition."""
 
     directories: tuple[Directory, ...]
     partitions: dict[TopicPartition, PartitionFiles]
     notes: tuple[Note, ...]
 
     def topic_partitions(self) -> set[TopicPartition]:
-        """All partitions that exist, wanted or not, readable or not."""
+        """All current partitions, wanted or not, readable or not."""
         return {topic_partition for directory in self.directories for topic_partition in directory.topic_partitions}
 
     def topics(self) -> set[str]:
-        """The topics of all partitions that exist."""
         return {topic_partition.topic for topic_partition in self.topic_partitions()}
 
     def unreadable(self) -> dict[TopicPartition, OSError]:
-        """The partitions that exist, but cannot be listed in any of the places."""
-        errors = {
+        """The wanted partitions that cannot be listed in any of the places."""
+        return {
             topic_partition: error
             for directory in self.directories
             for topic_partition, error in directory.unreadable.items()
-        }
-        return {
-            topic_partition: error
-            for topic_partition, error in errors.items()
             if topic_partition not in self.partitions
         }
 
@@ -56,6 +52,10 @@ class LogDirs:
             if directory.single
             for topic_partition in directory.partitions
         }
+
+    def root_notes(self) -> list[Note]:
+        """The notes on files in the roots of the log directories, as far as they have been read."""
+        return [note for directory in self.directories for note in directory.root.notes]
 
     def shown(self) -> str:
         """The places, as shown in messages."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from octavo.format.names import FileKind
-from octavo.jobs.verify.finding import MEANINGS, FindingKind, Severity
+from octavo.jobs.verify.finding import FindingKind, Severity
 from octavo.scanner.places.location import LocalReadableFile, LocalReadableFileSystem
 from tests.golden.archives import unpack
 from tests.jobs.verify.verified import findings_of, flipped, shown
@@ -293,4 +293,4 @@ def test_a_folder_to_be_deleted_is_verified_only_if_it_is_named(tmp_path: Path) 
 
 
 def test_every_kind_of_finding_has_a_meaning() -> None:
-    assert list(MEANINGS) == list(FindingKind)
+    assert all(kind.meaning.endswith(".") for kind in FindingKind)

@@ -56,14 +56,11 @@ class DescribedCluster:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        return (*self._findings.notes, *self._root_notes())
+        return (*self._findings.notes, *self._log_dirs.root_notes())
 
     @property
     def damage_count(self) -> int:
-        return self._findings.damage_count + sum(note.is_damage for note in self._root_notes())
-
-    def _root_notes(self) -> list[Note]:
-        return [note for directory in self._log_dirs.directories for note in directory.root.notes]
+        return self._findings.damage_count + sum(note.is_damage for note in self._log_dirs.root_notes())
 
     @property
     def features(self) -> dict[str, int]:

@@ -122,10 +122,7 @@ def _topics_by_id(places: Place | Sequence[Place]) -> dict[bytes, str]:
     one_each = {partition.topic: files for partition, files in open_log_dirs(places).partitions.items()}
     found: dict[bytes, str] = {}
     for topic, files in one_each.items():
-        try:
-            topic_id = files.topic_id()
-        except CorruptionError:
-            continue
+        topic_id = files.topic_id_or_note([])
         if topic_id is not None:
             found[topic_id] = topic
     return found
@@ -134,8 +131,8 @@ def _topics_by_id(places: Place | Sequence[Place]) -> dict[bytes, str]:
 def _stored(
     records: Iterable[ConsumerRecord], on_damage: Callable[[ConsumerRecord, Exception], None]
 ) -> dict[str, _Stored]:
-    """The last record of each key. Only those are decoded, because a busy group commits the same keys again and
-    again."""
+    """The groups, from the last record of each key: a busy group commits the same keys again and again, so the others
+    are not decoded."""
     last: dict[bytes, ConsumerRecord] = {}
     for record in records:
         if record.key is not None:

@@ -31,7 +31,7 @@ class ConfigInForce(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionDescription:
-    """A partition on these disks; high watermark and replicas are None if no file has them."""
+    """A partition on these disks; `high_watermark` and `placed` are None if no file has them."""
 
     topic_partition: TopicPartition
     disk: str
@@ -113,13 +113,8 @@ def _magics(snapshot: PartitionSnapshot) -> set[int]:
 
 
 def _topic_id(partitions: Iterable[PartitionFiles], findings: ScanFindings) -> str | None:
-    for files in partitions:
-        try:
-            if (topic_id := files.topic_id()) is not None:
-                return kafka_uuid.to_text(topic_id)
-        except CorruptionError as error:
-            findings.note(error.path, f"not read: {error.problem}")
-    return None
+    ids = (files.topic_id_or_note(findings.notes) for files in partitions)
+    return next((kafka_uuid.to_text(topic_id) for topic_id in ids if topic_id is not None), None)
 
 
 def _in_force(topic: str, configs: TopicConfigs) -> dict[str, ConfigInForce]:

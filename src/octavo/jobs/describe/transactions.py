@@ -25,7 +25,7 @@ class OpenTransaction:
     by itself, unless its state in `__transaction_state` is on another disk.
 
     `first_offsets` has the partitions in whose logs it is open, each with the transaction's first offset there:
-    read_committed does not read beyond it.
+    read_committed ends there.
     """
 
     producer_id: int

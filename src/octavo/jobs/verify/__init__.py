@@ -1,1 +1,1 @@
-"""`verify`: everything that can be checked in log directories, one module per kind of file."""
+"""The checks of `octavo verify`: of each kind of file, and of what files say about each other."""

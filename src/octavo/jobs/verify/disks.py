@@ -37,8 +37,8 @@ class Disks:
             self._metas.append((place, meta))
 
     def add_partition(self, files: PartitionFiles, topic_id: str | None, place: Location) -> None:
-        """Add a partition's folder in the directory added last. A stray, or a folder being deleted, may belong to an
-        earlier topic of the same name and is left out."""
+        """Add a partition's folder, after its directory and before the next. A stray, or a folder being deleted, may
+        belong to an earlier topic of the same name and is left out."""
         if files.folder.state in (FolderState.DELETE, FolderState.STRAY):
             return
         meta = self._metas[-1][1] if self._metas and self._metas[-1][0] == place else None

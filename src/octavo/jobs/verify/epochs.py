@@ -72,7 +72,7 @@ class EpochCheck:
             epochs = {epoch for _, _, epoch in differing}
             neighbours = set(self._epochs[max(slot - 1, 0) : slot + 2].tolist())
             nobody_agrees = slot not in self._confirmed and len(epochs) == 1
-            # Then the entry may have a wrong epoch, or the start offset of this entry or the next may be wrong.
+            # If nobody agrees, the entry's epoch may be wrong; if its neighbours have these epochs, a start offset.
             if nobody_agrees or epochs <= neighbours:
                 entry = f"epoch {self._epochs[slot]} from offset {self._starts[slot]} on"
                 detail = f"{entry}, but batches there are of epoch {', '.join(map(str, sorted(epochs)))}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
+from typing import Self
 
 from octavo.errors import CorruptionError
 from octavo.system.shown import count
@@ -16,7 +17,7 @@ MOST_FINDINGS = 1000
 
 
 class Severity(StrEnum):
-    """`info` is what a crash, a running broker or a deletion normally leaves; anything else is a `problem`.
+    """`info` is what a crash, a running broker, a deletion or another intended change leaves; the rest is a `problem`.
 
     docs/commands/verify.md lists all cases; `severities` has the rules.
     """
@@ -26,64 +27,59 @@ class Severity(StrEnum):
 
 
 class FindingKind(StrEnum):
-    """The kinds of findings, named as in the output."""
+    """The kinds of findings, named as in the output, each with its meaning."""
 
-    CRC_MISMATCH = "crc-mismatch"
-    INVALID_BATCH = "invalid-batch"
-    INVALID_RECORDS = "invalid-records"
-    OFFSET_ORDER = "offset-order"
-    LEADER_EPOCH = "leader-epoch"
-    INCOMPLETE_BATCH = "incomplete-batch"
-    ZEROS = "zeros"
-    NO_BATCH = "no-batch"
-    SEGMENT_SIZE = "segment-size"
-    PARTIAL_ENTRY = "partial-entry"
-    ZERO_ENTRIES = "zero-entries"
-    ENTRY_ORDER = "entry-order"
-    WRONG_ENTRY = "wrong-entry"
-    MISSING_ENTRY = "missing-entry"
-    MISSING_FILE = "missing-file"
-    DAMAGED_FILE = "damaged-file"
-    UNREADABLE_FILE = "unreadable-file"
-    WRONG_STATE = "wrong-state"
-    BEYOND_END = "beyond-end"
-    TOPIC_ID = "topic-id"
-    DIRECTORY_ID = "directory-id"
-    NAME = "name"
-    ON_ITS_WAY_OUT = "on-its-way-out"
-    MISSING_OFFSETS = "missing-offsets"
-    MORE = "more"
+    meaning: str
 
+    def __new__(cls, name: str, meaning: str) -> Self:
+        kind = str.__new__(cls, name)
+        kind._value_, kind.meaning = name, meaning
+        return kind
 
-MEANINGS: dict[FindingKind, str] = {
-    FindingKind.CRC_MISMATCH: "A batch or message whose bytes do not match the stored CRC.",
-    FindingKind.INVALID_BATCH: "A batch that breaks the format: its magic, its length, its count or its offsets.",
-    FindingKind.INVALID_RECORDS: "Records that cannot be unpacked or decoded, or do not lie within their batch.",
-    FindingKind.OFFSET_ORDER: "Offsets that do not increase, or lie outside the range of their segment.",
-    FindingKind.LEADER_EPOCH: "A batch whose leader epoch differs from that of leader-epoch-checkpoint for its offset.",
-    FindingKind.INCOMPLETE_BATCH: "A batch that the end of the file cuts off.",
-    FindingKind.ZEROS: "Zeros after the last batch.",
-    FindingKind.NO_BATCH: "Bytes that are not a batch.",
-    FindingKind.SEGMENT_SIZE: "A log file that is larger than any position that an index can hold.",
-    FindingKind.PARTIAL_ENTRY: "A file of entries whose length is not a multiple of an entry's.",
-    FindingKind.ZERO_ENTRIES: "Unused entries, all zeros, at the end of an index.",
-    FindingKind.ENTRY_ORDER: "Entries that do not ascend.",
-    FindingKind.WRONG_ENTRY: "An entry that contradicts the log.",
-    FindingKind.MISSING_ENTRY: "Something in the log that must have an entry but has none.",
-    FindingKind.MISSING_FILE: "A segment without one of its indexes, or an index without its log.",
-    FindingKind.DAMAGED_FILE: "A small file that is not in the format of its kind.",
-    FindingKind.UNREADABLE_FILE: "A file or folder that the operating system cannot read.",
-    FindingKind.WRONG_STATE: "A producer snapshot that does not follow from the log.",
-    FindingKind.BEYOND_END: "A checkpoint, an epoch or a snapshot for an offset that the log does not reach.",
-    FindingKind.TOPIC_ID: "Partitions of one topic with different topic ids.",
-    FindingKind.DIRECTORY_ID: (
-        "Log directories of different clusters, with the same or a reserved id, or of one node with the same partition."
-    ),
-    FindingKind.NAME: "A file or folder with a name that Kafka does not accept.",
-    FindingKind.ON_ITS_WAY_OUT: "A file or folder that is about to be deleted, or no longer belongs to a partition.",
-    FindingKind.MISSING_OFFSETS: "Offsets between two segments that no file holds, in a topic that is not compacted.",
-    FindingKind.MORE: "Further findings in the same file, which are only counted.",
-}
+    CRC_MISMATCH = "crc-mismatch", "A batch or message whose bytes do not match the stored CRC."
+    INVALID_BATCH = "invalid-batch", "A batch that breaks the format: its magic, its length, its count or its offsets."
+    INVALID_RECORDS = "invalid-records", "Records that cannot be unpacked or decoded, or do not lie within their batch."
+    OFFSET_ORDER = (
+        "offset-order",
+        "Offsets that do not increase, lie outside their segment, or leave a gap in a metadata snapshot.",
+    )
+    LEADER_EPOCH = (
+        "leader-epoch",
+        "Leader epochs of batches that contradict leader-epoch-checkpoint or their metadata snapshot.",
+    )
+    INCOMPLETE_BATCH = (
+        "incomplete-batch",
+        "A batch that the end of the file cuts off, or a metadata snapshot without its footer.",
+    )
+    ZEROS = "zeros", "Zeros after the last batch."
+    NO_BATCH = "no-batch", "Bytes that are not a batch."
+    SEGMENT_SIZE = "segment-size", "A log file that is larger than any position that an index can hold."
+    PARTIAL_ENTRY = "partial-entry", "A file of entries whose length is not a multiple of an entry's."
+    ZERO_ENTRIES = "zero-entries", "Unused entries, all zeros, at the end of an index."
+    ENTRY_ORDER = "entry-order", "Entries that do not ascend, or that follow unused ones."
+    WRONG_ENTRY = "wrong-entry", "An entry that contradicts the log, or cannot be right for any log."
+    MISSING_ENTRY = "missing-entry", "Something in the log that must have an entry but has none."
+    MISSING_FILE = "missing-file", "A segment without one of its indexes, or an index without its log."
+    DAMAGED_FILE = "damaged-file", "A small file that is not in the format of its kind."
+    UNREADABLE_FILE = "unreadable-file", "A file or folder that the operating system cannot read."
+    WRONG_STATE = "wrong-state", "A producer snapshot that does not follow from the log, or contradicts itself."
+    BEYOND_END = "beyond-end", "A checkpoint, an epoch or a snapshot for an offset that the log does not reach."
+    TOPIC_ID = "topic-id", "Partitions of one topic with different topic ids, or __cluster_metadata without its own."
+    DIRECTORY_ID = (
+        "directory-id",
+        "Log directories of different clusters, with the same or a reserved id,"
+        " or of one node with the same partition.",
+    )
+    NAME = "name", "A file or folder with a name that Kafka does not accept."
+    ON_ITS_WAY_OUT = (
+        "on-its-way-out",
+        "A file or folder that is about to be deleted, or no longer belongs to a partition.",
+    )
+    MISSING_OFFSETS = (
+        "missing-offsets",
+        "Offsets between two segments that no file holds, in a topic that is not compacted.",
+    )
+    MORE = "more", "Further findings in the same file, which are only counted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +115,9 @@ class FindingCollector:
         else:
             self._left_out[name, severity] += 1
 
-    def add_error(
-        self,
-        path: object,
-        error: CorruptionError,
-        problem: FindingKind = FindingKind.DAMAGED_FILE,
-        severity: Severity = Severity.PROBLEM,
-    ) -> None:
-        """Add the error of a decoder."""
-        self.add(path, error.position, problem, error.problem, severity)
+    def add_error(self, path: object, error: CorruptionError, severity: Severity = Severity.PROBLEM) -> None:
+        """Add the error of a small file's decoder."""
+        self.add(path, error.position, FindingKind.DAMAGED_FILE, error.problem, severity)
 
     def check_form(self, path: object, content: bytes, written: bytes) -> None:
         """Add a finding if a text file is readable, but not in the form in which Kafka writes it."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.entry_layout import EntryLayout
+from octavo.format.indexes import offset_index, time_index
 from octavo.format.names import FileKind
 from octavo.jobs.verify import severities
 from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
@@ -17,6 +17,7 @@ from octavo.kernels.integers import INT32_MAX
 from octavo.scanner.places.location import Location, ReadableFile, read_fully
 from octavo.system.shown import count
 
+_LAYOUTS = {FileKind.OFFSET_INDEX: offset_index.ENTRY, FileKind.TIME_INDEX: time_index.ENTRY}
 _BLOCK_BYTES = 3 << 20  # a multiple of both entry sizes
 
 
@@ -33,13 +34,13 @@ class IndexBytes(NamedTuple):
     lost: Severity = Severity.PROBLEM  # severity of the finding if the file is missing
 
 
-def read_index(view: SegmentView, kind: FileKind, layout: EntryLayout, findings: FindingCollector) -> IndexBytes:
+def read_index(view: SegmentView, kind: FileKind, findings: FindingCollector) -> IndexBytes:
     """Read an index file; a missing or unreadable one has no entries, and an unreadable one is reported.
 
     Most of an active segment's index is zeros, which are not kept.
     """
     listed = view.segment.offset_index if kind is FileKind.OFFSET_INDEX else view.segment.time_index
-    path = view.path(kind)
+    path, layout = view.path(kind), _LAYOUTS[kind]
     if listed is None:
         return IndexBytes(path, layout.view(b""), 0, 0, 0, is_there=False, lost=severities.of_missing_index(view, kind))
     try:

@@ -55,7 +55,7 @@ class Verification:
         self._outcomes = runner.run(run, tasks, progress)
 
     def findings(self) -> Iterator[Finding]:
-        """All findings, ordered by place, partition and file; last, what only all places together can show."""
+        """All findings, ordered by place and partition; last, what only all places together can show."""
         checkpoints: dict[Location, CheckpointCache] = {}
         disks = Disks()
         for plan in self._plans:

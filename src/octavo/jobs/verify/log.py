@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,12 +28,6 @@ class _LastBatch(NamedTuple):
     max_timestamp: int
     offset_before: int
 
-    @classmethod
-    def of(cls, part: LogPart, offset_before: int) -> Self:
-        batch = part.table[-1]
-        before = int(part.last_offsets[-2]) if len(part.table) > 1 else offset_before
-        return cls(int(part.positions[-1]), int(batch["base_offset"]), int(batch["max_timestamp"]), before)
-
 
 def flaw_of(batch: np.void) -> tuple[FindingKind, str]:
     """What is wrong with a flawed batch, judging by its header and its CRC."""
@@ -49,7 +43,7 @@ def flaw_of(batch: np.void) -> tuple[FindingKind, str]:
 class LogCheck:
     """Walks a log file; `next_offset` and `position` are where its sound batches end.
 
-    A batch's CRC does not cover its offset, so only its neighbours and the segment's bounds can contradict it.
+    A batch's CRC does not cover its offset: it is compared with its neighbours' and the segment's bounds.
     """
 
     def __init__(self, view: SegmentView, log: ReadableFile, findings: FindingCollector) -> None:
@@ -117,7 +111,9 @@ class LogCheck:
         part = LogPart(chunk.data, table, chunk.file_position, positions, last_offsets(table))
         if len(table):
             self.unreadable.close(int(table[0]["base_offset"]))
-            self._last_batch = _LastBatch.of(part, self.next_offset - 1)
+            last, before = table[-1], int(part.last_offsets[-2]) if len(table) > 1 else self.next_offset - 1
+            fields = int(positions[-1]), int(last["base_offset"]), int(last["max_timestamp"]), before
+            self._last_batch = _LastBatch(*fields)
             self._check_fields(part)
             self._check_offsets(part)
             self.position = int(positions[-1]) + int(table[-1]["size"])
@@ -162,18 +158,15 @@ class LogCheck:
             self.next_offset = int(last[~outside][-1]) + 1
         if not (outside | unordered).any():
             return
+        end = view.base_offset + INT32_MAX if view.next_base_offset is None else view.next_base_offset - 1
         for row in np.flatnonzero(outside):
+            expected = f"expected offsets of the segment, {view.base_offset} to {end}"
             self._add(
-                int(part.positions[row]), FindingKind.OFFSET_ORDER, self._outside(int(first[row]), int(last[row]))
+                int(part.positions[row]), FindingKind.OFFSET_ORDER, f"offsets {first[row]} to {last[row]}, {expected}"
             )
         for row in np.flatnonzero(unordered):
             detail = f"offset {first[row]} after offset {before[row]}, expected a larger one"
             self._add(int(part.positions[row]), FindingKind.OFFSET_ORDER, detail)
-
-    def _outside(self, first: int, last: int) -> str:
-        end = self._view.next_base_offset
-        expected = f"{self._view.base_offset} to {self._view.base_offset + INT32_MAX if end is None else end - 1}"
-        return f"offsets {first} to {last}, expected offsets of the segment, {expected}"
 
     def _check_tail(self, stop: Stop, position: int, untrimmed: bool) -> None:
         """Report what follows the last batch."""

@@ -17,8 +17,8 @@ from octavo.errors import CorruptionError
 from octavo.format.batches.batch_summary import is_wrapper
 from octavo.format.batches.decoder import Decoder
 from octavo.format.indexes.offset_index import ENTRY
-from octavo.jobs.verify.finding import FindingCollector, FindingKind
-from octavo.jobs.verify.index_bytes import IndexBytes, check_order
+from octavo.jobs.verify.finding import FindingCollector, FindingKind, Severity
+from octavo.jobs.verify.index_bytes import IndexBytes, check_length, check_order
 from octavo.jobs.verify.log import LogCheck
 from octavo.jobs.verify.view import LogPart, SegmentView
 from octavo.kernels.layout import NO_TIMESTAMP, Column
@@ -47,7 +47,14 @@ class _Style(IntEnum):
 class OffsetIndexCheck:
     """Compares entries with batches as they are read, so that memory holds the index but not the log."""
 
-    def __init__(self, index: IndexBytes, view: SegmentView, witness: TimeWitness, findings: FindingCollector) -> None:
+    def __init__(
+        self, index: IndexBytes, view: SegmentView, witness: TimeWitness, unused: Severity, findings: FindingCollector
+    ) -> None:
+        if index.is_there:
+            check_length(index, findings, unused)
+        elif not view.is_last and view.segment.log.size:
+            detail = "the segment has a log but no offset index"
+            findings.add(index.path, None, FindingKind.MISSING_FILE, detail, index.lost)
         self.wrong: dict[int, int] = {}  # offsets of wrong entries, by the position they name
         self._path = index.path
         self._findings = findings
@@ -194,7 +201,6 @@ class TimeWitness:
         self._largest = [NO_TIMESTAMP, NO_TIMESTAMP]  # of all batches so far, and of those with records
 
     def take(self, part: LogPart) -> None:
-        """Take these batches into account."""
         self._is_silent = self._is_silent or bool((part.table["magic"] == 0).any())
         if not self._is_silent:
             self._largest = self._up_to(part, len(part.table) - 1)

@@ -36,7 +36,7 @@ _CHECKPOINTS = {
 
 
 class CheckpointCache:
-    """The offset checkpoints of a log directory, each decoded only once for all its partitions."""
+    """The offset checkpoints of a log directory, each decoded for all its partitions together."""
 
     def __init__(self, location: Location) -> None:
         self.location = location
@@ -65,7 +65,7 @@ class CheckpointCache:
 def check_epochs(
     plan: PartitionPlan, segments: list[SegmentResult], checkpoints: CheckpointCache, findings: FindingCollector
 ) -> None:
-    """Check that leader-epoch-checkpoint begins where the log does, unless only single segment files are given."""
+    """Check that leader-epoch-checkpoint reaches back to the log's start, unless single segment files are given."""
     if not plan.files.whole or not plan.segments:
         return
     moved = checkpoints.offsets(LOG_START_OFFSET_CHECKPOINT).get(plan.files.topic_partition, 0)

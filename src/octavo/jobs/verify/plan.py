@@ -5,15 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from octavo.errors import CorruptionError, ScanError
 from octavo.format.batches.batch import decode_batch
 from octavo.format.batches.walker import walk
 from octavo.format.names import (
     BOOTSTRAP_CHECKPOINT,
-    CLEAN_SHUTDOWN,
-    CLUSTER_METADATA_TOPIC,
     META_PROPERTIES,
     RECOVERY_POINT_CHECKPOINT,
     FolderState,
@@ -81,7 +78,6 @@ def plan(
 
 
 def _plan(directory: Directory, patience: WriterPatience) -> DirectoryPlan:
-    clean = _is_there(directory.root.location.child(CLEAN_SHUTDOWN))
     indexes_each_batch = _indexes_each_batch(directory.root.location)
     recovery_points = directory.root.offsets(RECOVERY_POINT_CHECKPOINT)
     # A partition that the checkpoint does not name was never flushed. Without the checkpoint and meta.properties, which
@@ -96,34 +92,28 @@ def _plan(directory: Directory, patience: WriterPatience) -> DirectoryPlan:
     partitions = []
     for files in (*directory.partitions.values(), *directory.not_current):
         try:
-            # A node recovers its metadata log at every start, so the mark of a clean shutdown does not apply to it.
-            is_marked = clean and files.folder.topic != CLUSTER_METADATA_TOPIC
             recovery_point = recovery_points.get(files.topic_partition, 0 if is_root else None)
-            marks = _Marks(is_marked, indexes_each_batch, directory.single, recovery_point)
-            partitions.append(_partition(files, patience, marks))
+            partitions.append(_partition(directory, files, patience, recovery_point, indexes_each_batch))
         except ScanError:
             continue  # deleted since it was listed
     return DirectoryPlan(directory.place, root, partitions, findings, not partitions and not directory.topic_partitions)
 
 
-class _Marks(NamedTuple):
-    """What a directory's root says about a partition, and whether the partition itself was given as the place."""
-
-    is_clean: bool
-    indexes_each_batch: bool
-    is_given: bool
-    recovery_point: int | None
-
-
-def _partition(files: PartitionFiles, patience: WriterPatience, marks: _Marks) -> PartitionPlan:
+def _partition(
+    directory: Directory,
+    files: PartitionFiles,
+    patience: WriterPatience,
+    recovery_point: int | None,
+    indexes_each_batch: bool,
+) -> PartitionPlan:
     """Plan a partition. One that is being deleted is read only if it was given as the place; its log was never closed,
     so the mark of a clean shutdown does not apply to it."""
     is_to_be_deleted = files.folder.state is FolderState.DELETE
-    is_read, clean = marks.is_given or not is_to_be_deleted, marks.is_clean and not is_to_be_deleted
-    unflushed_from = None if clean else marks.recovery_point
-    folder = FolderTask(files, patience, is_read, unflushed_from) if files.whole else None
-    if is_to_be_deleted and not marks.is_given:
-        return PartitionPlan(files, marks.is_clean, folder, [])
+    is_read = directory.single or not is_to_be_deleted
+    clean = not is_to_be_deleted and directory.root.was_stopped_cleanly(files.topic_partition)
+    folder = FolderTask(files, patience, is_read, None if clean else recovery_point) if files.whole else None
+    if not is_read:
+        return PartitionPlan(files, clean, folder, [])
     segments = retrying(files, effective_segments)
     listed = segments if files.whole else relisted(replace(files, whole=True)).segments
     bases = [segment.base_offset for segment in listed]
@@ -132,9 +122,8 @@ def _partition(files: PartitionFiles, patience: WriterPatience, marks: _Marks) -
         slot = bisect_right(bases, segment.base_offset)
         following = bases[slot] if slot < len(bases) else None
         is_before_empty = slot == len(bases) - 1 and not segments[-1].log.size
-        era = marks.indexes_each_batch
-        view = SegmentView(files.location, segment, following, clean, era, marks.recovery_point, is_before_empty)
-        tasks.append(SegmentTask(view, patience))
+        known = clean, indexes_each_batch, recovery_point, is_before_empty
+        tasks.append(SegmentTask(SegmentView(files.location, segment, following, *known), patience))
     return PartitionPlan(files, clean, folder, tasks)
 
 

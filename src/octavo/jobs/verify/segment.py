@@ -5,17 +5,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Self
 
 from octavo.errors import CorruptionError
-from octavo.format.indexes import offset_index, time_index
 from octavo.format.names import LEADER_EPOCH_CHECKPOINT, FileKind, PartitionFolder, SegmentFile, Transient
 from octavo.format.small_files import leader_epochs
 from octavo.format.small_files.leader_epochs import EpochEntry
 from octavo.jobs.verify import severities
 from octavo.jobs.verify.epochs import EpochCheck, Unlisted
-from octavo.jobs.verify.finding import Finding, FindingCollector, FindingKind, Severity
-from octavo.jobs.verify.index_bytes import IndexBytes, check_length, read_index
+from octavo.jobs.verify.finding import Finding, FindingCollector
+from octavo.jobs.verify.index_bytes import read_index
 from octavo.jobs.verify.log import LogCheck
 from octavo.jobs.verify.offset_index import OffsetIndexCheck, TimeWitness
 from octavo.jobs.verify.producers import ProducerCheck
@@ -128,21 +126,25 @@ def _verify(view: SegmentView, findings: FindingCollector) -> SegmentResult:
     The offset and the time index are read before the size of the log is taken, because a broker writes them after the
     log; the leader epochs are read after it, because they are written before the batches.
     """
-    indexes = _Indexes.read(view, findings)
+    offset_index = read_index(view, FileKind.OFFSET_INDEX, findings)
+    time_index = read_index(view, FileKind.TIME_INDEX, findings)
+    indexes = [index for index in (offset_index, time_index) if index.is_there]
+    are_untrimmed = end_unused(index.zero_slots > 0 for index in indexes) is True
+    unused = severities.of_unused_entries(view, are_untrimmed=are_untrimmed)
     small_files = _SmallFiles(findings)
     seed = small_files.read(snapshot_path(view.folder, view.base_offset))
     with follow(view.path()) as file:
         log = LogCheck(view, file, findings)
         txn_index = view.path(FileKind.TXN_INDEX)
         txns = TxnIndexCheck(view, small_files.read(txn_index) or b"", findings)
-        times = indexes.check_times(view, findings)
-        witness = TimeWitness(indexes.time_index.is_there, times.timestamps)
-        offsets = indexes.check_offsets(view, witness, findings)
+        times = TimeIndexCheck(time_index, view, unused, findings)
+        witness = TimeWitness(time_index.is_there, times.timestamps)
+        offsets = OffsetIndexCheck(offset_index, view, witness, unused, findings)
         records = RecordCheck(view.path(), findings)
         checkpoint = view.folder.child(LEADER_EPOCH_CHECKPOINT)
         epochs = EpochCheck(view.path(), checkpoint, _leader_epochs(checkpoint), findings)
         producers = ProducerCheck(view, seed, findings)
-        for part in log.parts(indexes.are_untrimmed):
+        for part in log.parts(are_untrimmed):
             records.take(part)
             epochs.take(part)
             producers.take(part)
@@ -175,39 +177,6 @@ def _next_producer_id(view: SegmentView) -> int | None:
     except OSError:
         return None  # reported by the task for that segment
     return None
-
-
-class _Indexes(NamedTuple):
-    """The two indexes of a segment."""
-
-    offset_index: IndexBytes
-    time_index: IndexBytes
-
-    @classmethod
-    def read(cls, view: SegmentView, findings: FindingCollector) -> Self:
-        return cls(
-            read_index(view, FileKind.OFFSET_INDEX, offset_index.ENTRY, findings),
-            read_index(view, FileKind.TIME_INDEX, time_index.ENTRY, findings),
-        )
-
-    @property
-    def are_untrimmed(self) -> bool:
-        """Whether they show that the segment is being written, or was when a crash came. False without indexes."""
-        return end_unused(index.zero_slots > 0 for index in self if index.is_there) is True
-
-    def check_offsets(self, view: SegmentView, witness: TimeWitness, findings: FindingCollector) -> OffsetIndexCheck:
-        if self.offset_index.is_there:
-            check_length(self.offset_index, findings, self._unused(view))
-        elif not view.is_last and view.segment.log.size:
-            detail = "the segment has a log but no offset index"
-            findings.add(self.offset_index.path, None, FindingKind.MISSING_FILE, detail, self.offset_index.lost)
-        return OffsetIndexCheck(self.offset_index, view, witness, findings)
-
-    def check_times(self, view: SegmentView, findings: FindingCollector) -> TimeIndexCheck:
-        return TimeIndexCheck(self.time_index, view, self._unused(view), findings)
-
-    def _unused(self, view: SegmentView) -> Severity:
-        return severities.of_unused_entries(view, are_untrimmed=self.are_untrimmed)
 
 
 def _leader_epochs(checkpoint: Location) -> list[EpochEntry]:

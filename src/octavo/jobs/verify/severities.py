@@ -1,6 +1,6 @@
-"""Decides the severity of findings: which are only info, because a crash or a running broker normally leaves them.
+"""Decides which findings are only info because a crash or a running broker normally leaves them.
 
-docs/commands/verify.md explains these cases. (What a deletion leaves is always info; `folder` reports it.)
+docs/commands/verify.md explains these cases. What is always info is decided where it is found.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class _Entry:
 
     slot: int
     txn: AbortedTxn
-    problem: str | None = field(default=None)
+    problem: str | None = None
 
 
 class TxnIndexCheck:
@@ -153,7 +153,7 @@ class _Nearest:
 
 
 def _batch_at(part: LogPart, offset: int) -> np.void | None:
-    """The v2 batch that holds an offset; None if compaction has removed it."""
+    """The v2 batch in this part that holds an offset; None if there is none, as after compaction."""
     row = int(np.searchsorted(part.last_offsets, offset))
     if row == len(part.table):
         return None

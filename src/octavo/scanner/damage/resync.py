@@ -24,8 +24,8 @@ def next_sound_position(
 ) -> int | None:
     """The first position from `start` on at which a sound batch begins that may come next in the log.
 
-    Its offset is `next_offset` or a later one that the segment can hold. The batch ends by `end`, and begins before the
-    position `before` if that is given. Candidates are recognized by their first bytes and then checked completely. All
+    Its offset is `next_offset`, or less than 2³¹ after it. The batch ends by `end`, and begins before the position
+    `before` if that is given. Candidates are recognized by their first bytes and then checked completely. All
     checks together may read only a few times the number of bytes searched, because garbage can look like many headers.
     Zeros never do.
     """

@@ -80,13 +80,13 @@ def _doubtful_rows(chunk: Chunk) -> list[int]:
 
 
 def _next_offset(chunk: Chunk, rows: int, next_offset: int) -> int:
-    """The offset after the last sound batch among the first rows of a chunk."""
+    """The offset after the last sound batch among the first rows of a chunk; `next_offset` if there is none."""
     sound = np.flatnonzero(~broken(chunk.table[:rows]))
     return int(last_offsets(chunk.table[sound[-1:]])[0]) + 1 if len(sound) else next_offset
 
 
 def _next_offset_after(chunk: Chunk, next_offset: int) -> int:
-    """`_next_offset` for a whole chunk."""
+    """`_next_offset` for a whole chunk, from its summary if possible."""
     if chunk.summary.flaws & BROKEN or not len(chunk.table):
         return _next_offset(chunk, len(chunk.table), next_offset)
     return chunk.summary.last_offset + 1

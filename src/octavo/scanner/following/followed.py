@@ -61,12 +61,7 @@ class Followed:
 
     def reach(self) -> OffsetRange:
         """Where the partition begins and ends for this reader."""
-
-        def look(snapshot: PartitionSnapshot) -> OffsetRange:
-            return OffsetRange(snapshot.log_start_offset, self._end_of(snapshot))
-
-        write_held([self.directory])
-        return self._look(look)
+        return self._look_now(lambda snapshot: OffsetRange(snapshot.log_start_offset, self._end_of(snapshot)))
 
     def first_from(self, timestamp: int) -> int | None:
         """The offset of the first record with this time or a later one; None if there is none."""
@@ -75,21 +70,17 @@ class Followed:
             offset = first_offset_from(snapshot, timestamp, self._findings.notes)
             return None if offset is None or offset >= self._end_of(snapshot) else offset
 
-        write_held([self.directory])
-        return self._look(look)
+        return self._look_now(look)
 
     def begin(self) -> int:
         """The position. Initially, it is the start of the scan, or its end with `latest`."""
+
+        def look(snapshot: PartitionSnapshot) -> int:
+            end = self._end_of(snapshot)
+            return end if self._reset_to == "latest" else min(resolve(self._request.bounds, snapshot).start, end)
+
         if self.position is None:
-            bounds = self._request.bounds
-
-            def look(snapshot: PartitionSnapshot) -> int:
-                if self._reset_to == "latest":
-                    return self._end_of(snapshot)
-                return min(resolve(bounds, snapshot).start, self._end_of(snapshot))
-
-            write_held([self.directory])
-            self.position = self._look(look)
+            self.position = self._look_now(look)
         return self.position
 
     def take(self, limit: int) -> tuple[list[ConsumerRecord], int]:
@@ -142,6 +133,11 @@ class Followed:
     def _end_of(self, snapshot: PartitionSnapshot) -> int:
         to_end = replace(self._request.bounds, from_offset="earliest", from_timestamp=None)
         return max(resolve(to_end, snapshot).end, snapshot.log_start_offset)
+
+    def _look_now(self, look: Callable[[PartitionSnapshot], _Value]) -> _Value:
+        """Like `_look`, with the records that this process still holds back for the directory."""
+        write_held([self.directory])
+        return self._look(look)
 
     def _look(self, look: Callable[[PartitionSnapshot], _Value]) -> _Value:
         """The result of `look` on the files as they are now; the checkpoints next to them are read again too."""

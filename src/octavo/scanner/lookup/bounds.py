@@ -24,7 +24,7 @@ class FromEnd(NamedTuple):
 
 
 Offset = int | OffsetName | FromEnd
-Timestamp = int | str | date  # this includes datetime
+Timestamp = int | str | date  # a datetime is a date
 Offsets = Offset | Mapping[TopicPartition, Offset] | Mapping[tuple[str, int], Offset]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -34,8 +34,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Bounds:
     """The requested limits: the later of two starts and the earlier of two ends count. Ends are exclusive.
 
-    A time stands for the first offset from that time on, as a consumer looks it up. Records after it may still be
-    older, and records before it newer.
+    A time stands for the offset of the first record of that time or later. Records after that one may still be older.
     """
 
     from_offset: Offsets = "earliest"

@@ -83,7 +83,7 @@ def find_timestamp(snapshot: PartitionSnapshot, timestamp: int, end_offset: int)
 
 
 def max_so_far(snapshot: PartitionSnapshot, slot: int) -> TimestampOffset:
-    """A segment's largest timestamp and the last offset of its batch; -1 if its time index has none.
+    """A segment's largest timestamp and the offset that the time index has for it; -1 if there is none.
 
     In a closed segment that is the last entry. The active segment may have a larger timestamp after its last entry.
     """

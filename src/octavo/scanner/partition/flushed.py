@@ -41,10 +41,10 @@ class MissingEnd(NamedTuple):
 
 
 def missing_end(snapshot: PartitionSnapshot, patience: WriterPatience | None = None) -> MissingEnd | None:
-    """What is missing at a log's end according to its recovery point, even on a second look."""
+    """What is missing at a log's end according to its recovery point, also on a second look; None if nothing is."""
     files, tail = snapshot.files, snapshot.tail
     if not files.whole or files.folder.state is not FolderState.CURRENT or snapshot.failure is not None:
-        return None  # not the whole log, or one whose end cannot be read, which is reported
+        return None  # single segments, a log that is not in use, or one whose end cannot be read, which is reported
     point = files.root.offsets(RECOVERY_POINT_CHECKPOINT).get(files.topic_partition)
     end_offset = max(tail.next_offset if tail is not None else 0, snapshot.log_start_offset)
     missing = MissingEnd.of(end_offset, point)
@@ -58,7 +58,7 @@ def missing_end(snapshot: PartitionSnapshot, patience: WriterPatience | None = N
 
 
 def missing_end_note(snapshot: PartitionSnapshot, missing: MissingEnd) -> Note:
-    """The note about it; not as damage if that of the log's end already counts as such."""
+    """The note on what is missing; it is not damage if a note on the log's end already is."""
     is_known = any(note.is_damage for note in snapshot.notes)
     return Note(str(snapshot.files.location), str(missing), is_damage=not is_known)
 
@@ -68,7 +68,7 @@ def stays_below(
 ) -> bool:
     """Whether a log still ends below an offset that a file claims it has reached.
 
-    False if the file no longer says so (it describes a later state), the log has grown, or the partition is gone.
+    False if the file no longer says so (it describes a later state), the log has reached it, or the partition is gone.
     `claimed_now` reads the file again, always before the log is listed, since a log is written first. A truncation
     shortens the log before its checkpoint: if the log was changed recently, its writer gets some time.
     """

@@ -17,25 +17,22 @@ from octavo.scanner.places.segment_log import first_offset_at
 
 _Index = TypeVar("_Index", OffsetIndex, TimeIndex)
 
-# An active segment's index is 10 MB, most of it unused, so the end of its entries is found by searching over blocks.
+# An active segment's index has 10 MB by default, most of them unused, so the end of its entries is found by searching
+# over blocks.
 _BLOCK_BYTES = 24 << 10  # a multiple of both entry sizes
 _TRIES = 4
 
 
 def read_offset_index(files: PartitionFiles, segment: ListedSegment) -> OffsetIndex:
     """The used entries of a segment's offset index; none if the file is missing, unreadable or out of order."""
-    if segment.offset_index is None:
-        return OffsetIndex.decode(b"", segment.base_offset)
-    index = _read_used(files.path(segment, FileKind.OFFSET_INDEX), OffsetIndex, segment.base_offset)
-    return index if index.is_ascending() else OffsetIndex.decode(b"", segment.base_offset)
+    location = None if segment.offset_index is None else files.path(segment, FileKind.OFFSET_INDEX)
+    return _read_ascending(location, OffsetIndex, segment.base_offset)
 
 
 def read_time_index(files: PartitionFiles, segment: ListedSegment) -> TimeIndex:
     """The used entries of a segment's time index; none if the file is missing, unreadable or out of order."""
-    if segment.time_index is None:
-        return TimeIndex.decode(b"", segment.base_offset)
-    index = _read_used(files.path(segment, FileKind.TIME_INDEX), TimeIndex, segment.base_offset)
-    return index if index.is_ascending() else TimeIndex.decode(b"", segment.base_offset)
+    location = None if segment.time_index is None else files.path(segment, FileKind.TIME_INDEX)
+    return _read_ascending(location, TimeIndex, segment.base_offset)
 
 
 def last_sound_entry(files: PartitionFiles, segment: ListedSegment, log: ReadableFile) -> OffsetPosition | None:
@@ -91,11 +88,16 @@ def sound_position_after(files: PartitionFiles, segment: ListedSegment, log: Rea
 def is_sound(entry: OffsetPosition, base_offset: int, log: ReadableFile, end: int) -> bool:
     """Whether a sound batch with matching offsets begins where the entry points.
 
-    The entry may hold the first or the last offset of the batch; up to Kafka 4.0.0 also the last offset of an append of
-    several batches.
+    The entry may hold the first or the last offset of the batch; before Kafka 3.9.1 and 4.0.1 also the last offset of
+    an append of several batches.
     """
     first_offset = first_offset_at(log, entry.position, end)
     return first_offset is not None and base_offset <= first_offset <= entry.offset
+
+
+def _read_ascending(location: Location | None, kind: type[_Index], base_offset: int) -> _Index:
+    index = None if location is None else _read_used(location, kind, base_offset)
+    return index if index is not None and index.is_ascending() else kind.decode(b"", base_offset)
 
 
 def _read_used(location: Location, kind: type[_Index], base_offset: int, *, tail_only: bool = False) -> _Index:

@@ -47,7 +47,7 @@ class PartitionSnapshot:
 
     @property
     def readable_end(self) -> int:
-        """The offset after the last whole batch; for read_committed, the last stable offset."""
+        """The log end offset; for read_committed, the last stable offset."""
         return self.log_end_offset if self.transactions is None else self.transactions.last_stable_offset
 
     def notes_up_to(self, end_offset: int) -> list[Note]:
@@ -64,8 +64,8 @@ class PartitionSnapshot:
         return self.log_end_offset
 
     def batches_end(self, slot: int, log: ReadableFile | None = None) -> int:
-        """Where the batches of the segment in this slot end, in the open file or as it was listed; zeros may follow
-        those of the last segment."""
+        """Where the batches of the segment in this slot end: in the last one at its tail, after which zeros may follow,
+        in others at the end of the file, open or as it was listed."""
         if self.tail is not None and slot + 1 == len(self.segments):
             return self.tail.position
         return self.segments[slot].log.size if log is None else log.size()

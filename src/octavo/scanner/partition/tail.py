@@ -36,7 +36,7 @@ class WriterPatience:
     sleep: Callable[[float], None] = time.sleep
 
     def is_recent(self, entry: Entry) -> bool:
-        """Whether the file was changed within the last minute, or the clocks disagree."""
+        """Whether the file was changed within the last minute, or has a time in the future."""
         return self.clock.time_ms() - entry.mtime_ms < _RECENT_MS
 
     def pause(self) -> None:
@@ -79,8 +79,8 @@ class SegmentTail(NamedTuple):
 def read_tail(files: PartitionFiles, segment: ListedSegment, patience: WriterPatience | None = None) -> SegmentTail:
     """Walk a segment from its last sound index entry on, or from its start if there is none.
 
-    In a file that was changed recently, damage counts only if a second look finds it again, because a broker may be
-    writing into a preallocated file.
+    If a file was changed recently, damage is looked at again until it is gone or stays the same, at most `LOOKS` times:
+    a broker may be writing into a preallocated file.
     """
     patience, tail = patience or WriterPatience(), _look(files, segment)
     for _ in range(LOOKS - 1):
@@ -119,7 +119,7 @@ def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> SegmentTail:
         damaged += len(chunk.table) - (int(sound[-1]) + 1 if len(sound) else 0)
         stop = stop if chunk.stop is None else chunk.stop
     if stop is Stop.END and not damaged:
-        size = position  # the file was truncated to this position in the meantime
+        size = position  # if that is smaller, the file was truncated in the meantime
     zeros = not damaged and position < size and are_zeros(log, position, size)
     return SegmentTail(next_offset, position, size, stop, damaged, zeros, largest)
 

@@ -100,7 +100,7 @@ def _newest_state(snapshot: PartitionSnapshot, notes: list[Note]) -> tuple[int, 
 def _transactional(
     snapshot: PartitionSnapshot, start: int, passed: list[Location]
 ) -> Iterator[tuple[Chunk, NDArray[np.void]]]:
-    """The sound transactional batches from an offset on; `passed` collects the files in which damage was skipped."""
+    """The sound transactional batches from an offset on; `passed` collects the files with parts that cannot be read."""
     for slot, segment in enumerate(snapshot.segments):
         end = snapshot.end_of(slot)
         if end <= start:

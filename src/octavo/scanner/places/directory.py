@@ -25,7 +25,7 @@ Wanted = Callable[[TopicPartition], bool]
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """One listing of a place. It takes memory only for the partitions that were wanted."""
+    """One listing of a place, with the files of the partitions that were wanted, or given as the place."""
 
     place: Location  # as the caller gave it
     root: Root
@@ -46,7 +46,7 @@ class Directory:
 def read_directory(location: Location, wanted: Wanted | None = None) -> Directory:
     """List a log directory (folders `<topic>-<partition>`), one partition's folder, or one segment file.
 
-    Only the folders of wanted partitions are listed. A folder that vanishes during the listing is left out.
+    In a log directory only the folders of wanted partitions are listed; one that vanishes meanwhile is left out.
     """
     try:
         entry = location.entry()
@@ -69,7 +69,8 @@ def read_directory(location: Location, wanted: Wanted | None = None) -> Director
 
 
 def _is_partition(name: str, entries: list[Entry]) -> bool:
-    """Whether a folder is a partition's. A log directory may also be called `logs-1`, so the content decides."""
+    """Whether a folder is a partition's. A log directory may also be called `logs-1`, so the name decides only if the
+    folder is empty."""
     if any(not entry.is_folder and SegmentFile.parse(entry.name) for entry in entries):
         return True
     return not entries and partition_folder(name) is not None

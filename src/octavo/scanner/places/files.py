@@ -1,4 +1,4 @@
-"""The files of one partition by name, size and time; other modules read their content."""
+"""The files of one partition, by name, size and time."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from octavo.errors import CorruptionError
 from octavo.format.names import (
     LEADER_EPOCH_CHECKPOINT,
     PARTITION_METADATA,
@@ -17,12 +18,13 @@ from octavo.format.names import (
 )
 from octavo.format.small_files import leader_epochs, partition_metadata
 from octavo.format.small_files.leader_epochs import EpochEntry
+from octavo.scanner.findings import Note
 from octavo.scanner.places.location import UNKNOWN_SIZE, Entry, Location
 from octavo.scanner.places.root import Root, read_small
 
 
 class FileStat(NamedTuple):
-    """A file's size and time in a listing; a folder in the place of a file has `UNKNOWN_SIZE`."""
+    """A file's size and time in a listing; what is not a regular file has `UNKNOWN_SIZE`."""
 
     size: int
     mtime_ms: int
@@ -52,7 +54,7 @@ class PartitionFiles:
     folder: PartitionFolder
     segments: tuple[ListedSegment, ...]  # by base offset
     snapshots: dict[int, FileStat]  # producer snapshots by ascending offset
-    others: dict[str, FileStat]  # all other files: small files, .deleted, .cleaned, .swap, unknown names
+    others: dict[str, FileStat]  # all else: small files, .deleted, .cleaned, .swap, unknown names
     whole: bool = True  # False: single segment files were given, not the partition
 
     @property
@@ -73,6 +75,14 @@ class PartitionFiles:
         data = read_small(self.location.child(PARTITION_METADATA), partition_metadata.decode)
         return data.topic_id if data is not None else None
 
+    def topic_id_or_note(self, notes: list[Note], consequence: str = "") -> bytes | None:
+        """`topic_id`, with a note instead of the error, which also tells the consequence."""
+        try:
+            return self.topic_id()
+        except CorruptionError as error:
+            notes.append(Note(error.path or "", f"not read: {error.problem}{consequence}"))
+            return None
+
     def leader_epochs(self) -> list[EpochEntry]:
         """The entries of leader-epoch-checkpoint; empty without that file. Raises if it is damaged."""
         return read_small(self.location.child(LEADER_EPOCH_CHECKPOINT), leader_epochs.decode) or []
@@ -84,7 +94,6 @@ def snapshot_path(folder: Location, offset: int) -> Location:
 
 
 def read_partition(root: Root, location: Location, folder: PartitionFolder) -> PartitionFiles:
-    """List a partition's folder."""
     return from_entries(root, location, folder, location.list())
 
 

@@ -16,15 +16,15 @@ from octavo.system.urls import local_path, whole_url
 
 UNKNOWN_SIZE = -1
 # The limit for files that are read as a whole (checkpoints, snapshots, transaction indexes); a million producers take
-# 50 MB.
+# 46 MB.
 MOST_SMALL_BYTES = 256 << 20
 
 
 class Entry(NamedTuple):
     """A file or folder in a listing. A folder's size and time are not looked up and are 0.
 
-    Anything unreadable (a link to itself, a bad disk, a FIFO) has `UNKNOWN_SIZE`; opening it raises an error that says
-    why.
+    What cannot be looked up (a link to itself, a bad disk) and what is not a regular file (a FIFO) has `UNKNOWN_SIZE`;
+    opening it raises an error that says why.
     """
 
     name: str
@@ -37,7 +37,7 @@ class ReadableFile(Protocol):
     """An open file, to be closed by its opener. Several threads may read it at once."""
 
     def size(self) -> int:
-        """The current size; a broker may be appending to the file."""
+        """The size now, as a broker may be appending to the file; at a URL, the size when it was opened."""
         ...
 
     def pread(self, buffer: memoryview, position: int, /) -> int:
@@ -88,7 +88,7 @@ class Location:
     def parent(self) -> Location:
         """The folder that contains it."""
         head, slash, name = self.path.rpartition("/")
-        if not slash or name in (".", ".."):  # a relative path of one part
+        if not slash or name in (".", ".."):  # a relative path of one part, or one that ends in a dot
             head, _, _ = self.file_system.absolute(self.path).rpartition("/")
         return Location(self.file_system, head or "/")
 
@@ -166,7 +166,7 @@ class LocalReadableFileSystem:
     """The local file system."""
 
     def list(self, folder: str, /) -> list[Entry]:
-        """The folder's entries, in no particular order. Entries that vanish during the listing are left out."""
+        """The folder's entries, in no particular order, without links to nothing and what vanishes meanwhile."""
         listed = []
         with os.scandir(folder) as entries:
             for entry in entries:

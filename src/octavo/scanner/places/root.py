@@ -1,4 +1,4 @@
-"""The small files in the root of a log directory: its identity and the checkpoints of its partitions."""
+"""The small files in the root of a log directory, such as its identity and the checkpoints of its partitions."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _LIMITS = {LOG_START_OFFSET_CHECKPOINT, COMMIT_STORE}  # without them readers wo
 
 
 class Root:
-    """Reads each file once, when it is first needed. As in Kafka, a missing or unreadable file counts as empty.
+    """Reads each file when it is first needed, and keeps it. A missing or unreadable file counts as empty.
 
     `notes` lists the unreadable ones. If only a partition's folder was given, the root is the folder that contains it,
-    which need not be a log directory and then has none of these files.
+    which need not be a log directory.
     """
 
     def __init__(self, location: Location) -> None:
@@ -50,9 +50,10 @@ class Root:
         return self._once(CLEAN_SHUTDOWN, bool) is not None and topic_partition.topic != CLUSTER_METADATA_TOPIC
 
     def has_committed(self) -> bool:
-        """Whether a commit was decided or finished since `pending_starts` was read; reads it again.
+        """Whether the store of commits has changed since it was last read; reads it again.
 
-        Partitions are looked at one after the other. To see all of a commit or none of it, look at all of them again.
+        Partitions are looked at one after the other, and the change may be a commit to several: to see all of it or
+        none of it, look at all of them again.
         """
         before = self._once(COMMIT_STORE, commit_store.decode)
         del self._read[COMMIT_STORE]

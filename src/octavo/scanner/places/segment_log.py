@@ -64,7 +64,7 @@ def first_offset_at(file: ReadableFile, position: int, end: int) -> int | None:
 
 
 def follow(location: Location) -> ReadableFile:
-    """Open a log file, under its new name if it is about to be deleted: a broker renames it first."""
+    """Open a segment's file, under its new name if it is about to be deleted: a broker renames it first."""
     try:
         return location.open()
     except FileNotFoundError:

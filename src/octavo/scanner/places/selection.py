@@ -29,7 +29,7 @@ class TopicSelection:
 
     @classmethod
     def of(cls, topics: Topics = None, partitions: int | Iterable[int] | None = None) -> TopicSelection:
-        """Raises ScanError for a topic that is not a text, and for a partition that is not a number."""
+        """Raises ScanError for a topic that is not a string, and for a partition that is not a number."""
         names: frozenset[str] | re.Pattern[str] | None
         if topics is None or isinstance(topics, re.Pattern):
             names = topics
@@ -40,25 +40,20 @@ class TopicSelection:
         return cls(names, _set_of(partitions, Integral, "partitions", "a number or several, such as 0 or [0, 1]"))
 
     def wants(self, topic_partition: TopicPartition) -> bool:
-        topic, partition = topic_partition
-        return self._wants_topic(topic) and (self.partitions is None or partition in self.partitions)
+        return self._wants_topic(topic_partition.topic) and self._wants_number(topic_partition.partition)
 
     def _wants_topic(self, topic: str) -> bool:
         if isinstance(self.topics, frozenset):
             return topic in self.topics
         return topic not in UNNAMED_TOPICS and (self.topics is None or self.topics.fullmatch(topic) is not None)
 
+    def _wants_number(self, partition: int) -> bool:
+        return self.partitions is None or partition in self.partitions
+
     def among(self, listed: Iterable[TopicPartition], given: Collection[TopicPartition] = ()) -> list[TopicPartition]:
-        """The wanted partitions. A partition whose own folder was `given` as the place counts as named."""
-        unnamed = self.topics is None
-        named = {
-            topic_partition
-            for topic_partition in given
-            if unnamed and (self.partitions is None or topic_partition.partition in self.partitions)
-        }
-        return [
-            topic_partition for topic_partition in listed if self.wants(topic_partition) or topic_partition in named
-        ]
+        """The wanted partitions. If none is named, one that was `given` as a place is wanted whatever its topic."""
+        named = {one for one in given if self.topics is None and self._wants_number(one.partition)}
+        return [one for one in listed if self.wants(one) or one in named]
 
     def notes_on(
         self, topic_partitions: Collection[TopicPartition], chosen: Collection[TopicPartition], place: str

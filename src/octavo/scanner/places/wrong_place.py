@@ -26,7 +26,7 @@ _MOST_LISTINGS = 100  # of folders below a wrong place: a home directory has tho
 
 
 def check_log_dir(directory: Directory) -> None:
-    """Raise for a folder that is not a log directory. Names alone do not make one: /etc has a folder `dbus-1`."""
+    """Raise for a folder that is not a log directory. A name alone does not make one: /etc has a folder `dbus-1`."""
     if directory.single or directory.not_current or directory.unreadable or _has_root_file(directory.files):
         return
     if any(files.segments or _has_partition_file(files.others) for files in directory.partitions.values()):
@@ -44,27 +44,28 @@ def check_log_dir(directory: Directory) -> None:
 
 def _log_dirs_below(place: Location) -> Iterator[str]:
     """The log directories in a folder and in its folders, as paths from there."""
-    level, listings = [""], 0
+    level, listings = [("", place)], 0
     for _ in range(2):
-        below: list[str] = []
-        for path in level:
-            for name in sorted(entry.name for entry in _entries(place, path) if entry.is_folder):
+        below: list[tuple[str, Location]] = []
+        for path, parent in level:
+            for name in sorted(entry.name for entry in _entries(parent) if entry.is_folder):
                 listings += 1
                 if listings > _MOST_LISTINGS:
                     return
-                folder = f"{path}{name}"
-                if _is_log_dir(place, _entries(place, folder), folder):
-                    yield folder
+                folder = parent.child(name)
+                if _is_log_dir(folder):
+                    yield f"{path}{name}"
                 else:
-                    below.append(f"{folder}/")
+                    below.append((f"{path}{name}/", folder))
         level = below
 
 
-def _is_log_dir(place: Location, entries: list[Entry], folder: str) -> bool:
+def _is_log_dir(folder: Location) -> bool:
+    entries = _entries(folder)
     if _has_root_file(entry.name for entry in entries if not entry.is_folder):
         return True
     partitions = [entry.name for entry in entries if entry.is_folder and partition_folder(entry.name) is not None]
-    return any(_has_partition_file(_names(place.child(f"{folder}/{name}"))) for name in partitions[:3])
+    return any(_has_partition_file(_names(folder.child(name))) for name in partitions[:3])
 
 
 def _has_root_file(names: Iterable[str]) -> bool:
@@ -76,11 +77,11 @@ def _has_partition_file(names: Iterable[str]) -> bool:
 
 
 def _names(folder: Location) -> list[str]:
-    return [entry.name for entry in _entries(folder, "")]
+    return [entry.name for entry in _entries(folder)]
 
 
-def _entries(place: Location, path: str) -> list[Entry]:
+def _entries(folder: Location) -> list[Entry]:
     try:
-        return (place.child(path.rstrip("/")) if path else place).list()
+        return folder.list()
     except OSError:
         return []

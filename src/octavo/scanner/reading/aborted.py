@@ -8,7 +8,7 @@ it, until all transactions that began in the task have ended.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -89,18 +89,15 @@ class AbortedOf:
 
 def look_ahead(task: ReadTask) -> list[AbortedTxn]:
     """The aborted transactions with batches in the task, from the log alone."""
-    replay = TransactionReplay()
-    _follow(replay, task, lambda: False)
+    replay, ignored = TransactionReplay(), ScanFindings("skip")
+    for chunk in Source(task, ignored):
+        replay.take(chunk.data, chunk.table)
     assert task.replay_end is not None
     begun = dict(replay.open)
     if begun and task.end_offset < task.replay_end:
         rest = replace(task, start_offset=task.end_offset, end_offset=task.replay_end, ranges=())
-        _follow(replay, rest, lambda: not begun.items() & replay.open.items())
+        for chunk in Source(rest, ignored):
+            replay.take(chunk.data, chunk.table)
+            if not begun.items() & replay.open.items():
+                break
     return replay.aborted
-
-
-def _follow(replay: TransactionReplay, task: ReadTask, has_enough: Callable[[], bool]) -> None:
-    for chunk in Source(task, ScanFindings("skip")):
-        replay.take(chunk.data, chunk.table)
-        if has_enough():
-            return

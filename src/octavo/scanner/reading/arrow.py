@@ -68,7 +68,7 @@ def read_tasks(
         findings: collects what is unexpected, and decides whether damage is raised or skipped.
         dictionaries: make repeating strings, such as the topic, dictionaries.
         text: make keys, values and header values strings instead of bytes.
-        pool: memory to read into, from an earlier call with the same columns.
+        pool: memory to read into, for these columns; an earlier call may have used it.
     """
     pool = pool or ColumnPool(wanted_columns(columns))
     reader = TaskReader(columns, findings, pool.take)
@@ -103,8 +103,7 @@ def to_reader(
     text: bool = False,
 ) -> pa.RecordBatchReader:
     """A reader of the tasks' record batches, one after the other, up to a number of records."""
-    batches = read_tasks(tasks, columns, findings, text=text)
-    batches = batches if limit is None else first_rows(batches, limit)
+    batches = first_rows(read_tasks(tasks, columns, findings, text=text), limit)
     return pa.RecordBatchReader.from_batches(schema_of(columns, text=text), batches)
 
 

@@ -24,7 +24,7 @@ IsolationLevel = Literal["read_uncommitted", "read_committed"]
 
 @dataclass(frozen=True, slots=True)
 class SegmentRange:
-    """A part of a log file between two batch starts, or up to the end of the file.
+    """A part of a log file between two batch starts, or up to the end of its batches.
 
     The positions refer to the planned file; if it has changed since, the reader goes by the offsets.
     """
@@ -160,7 +160,7 @@ def _cuts(
 ) -> list[tuple[int, int]]:
     """Positions with the offset of the batch there, at about equal distances; the last is the end.
 
-    Only positions with a sound batch are used, because the index is just a hint.
+    The index is only a hint: its positions are used only where a sound batch begins.
     """
     positions, end = index.positions(), whole.end
     cuts = [(0, whole.first_offset)]

@@ -60,21 +60,16 @@ class ColumnPool:
         return lent
 
 
-class _ThreadPools(threading.local):
-    """The pool that a thread last used."""
-
-    def __init__(self) -> None:
-        self.pool: ColumnPool | None = None
-
-
-_pools = _ThreadPools()
+_of_thread = threading.local()
 
 
 def pool_of_thread(wanted: Column) -> ColumnPool:
-    """The pool of this thread, so that each task reuses the memory of the previous task."""
-    if _pools.pool is None or _pools.pool.wanted != wanted:
-        _pools.pool = ColumnPool(wanted)
-    return _pools.pool
+    """The pool that this thread last used if it has these columns, so that a task reuses the memory of the previous
+    one; otherwise a new one."""
+    pool: ColumnPool | None = getattr(_of_thread, "pool", None)
+    if pool is None or pool.wanted != wanted:
+        pool = _of_thread.pool = ColumnPool(wanted)
+    return pool
 
 
 def _view(array: NDArray[Scalar], views: _Views) -> NDArray[Scalar]:

@@ -23,7 +23,7 @@ from octavo.scanner.reading.plan import ReadTask
 from octavo.scanner.reading.rows import all_delivered, delivered, needs_offsets, timestamp_types
 from octavo.scanner.reading.source import Source
 
-# What the kernel builds for each column of a scan; a column marked 0 has one value for a whole batch.
+# What the kernel builds for each column of a scan; a column marked 0 has one value in a whole filling.
 COLUMNS: dict[str, Column] = {
     "topic": Column(0),
     "partition": Column(0),
@@ -56,7 +56,7 @@ def wanted_columns(names: tuple[str, ...]) -> Column:
 class TaskReader:
     """Reads one task after the other through the same buffers. Not thread-safe: use one per thread.
 
-    A filling is valid until the next one is requested. With `exchange`, which supplies the columns of each filling, the
+    A filling is valid until the next one is requested. With `exchange`, which supplies other columns for that one, the
     caller may keep it.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 _Item = TypeVar("_Item")
 
@@ -14,11 +14,10 @@ _WAITING = 1
 _POLL_SECONDS = 0.1
 
 
-class _End:
+class _End(NamedTuple):
     """Follows the last item, with the error that ended the iteration, if any."""
 
-    def __init__(self, error: BaseException | None = None) -> None:
-        self.error = error
+    error: BaseException | None = None
 
 
 def read_ahead(items: Iterable[_Item]) -> Iterator[_Item]:
