@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format.entry_layout import EntryLayout, Integers, integer_column
+from octavo.format.entry_layout import EntryLayout
 from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 if TYPE_CHECKING:
@@ -100,20 +100,17 @@ class SparseIndex(ABC, Generic[_Entry]):
 
     def sanity_check(self) -> None:
         """Kafka's check of an index: only the last entry and the length, not the order."""
-        self._check_last_offset()
-        if self.cut_bytes:
-            raise CorruptionError(
-                f"index of {len(self) * self.LAYOUT.size + self.cut_bytes} bytes, "
-                f"expected a multiple of {self.LAYOUT.size}",
-                position=len(self) * self.LAYOUT.size,
-            )
-
-    def _check_last_offset(self) -> None:
         if len(self) and self.slots["relative_offset"][-1] < 0:
             offset = self.base_offset + int(self.slots["relative_offset"][-1])
             raise CorruptionError(
                 f"last index entry names offset {offset}, expected {self.base_offset} (the base offset) or more",
                 position=(len(self) - 1) * self.LAYOUT.size,
+            )
+        if self.cut_bytes:
+            raise CorruptionError(
+                f"index of {len(self) * self.LAYOUT.size + self.cut_bytes} bytes, "
+                f"expected a multiple of {self.LAYOUT.size}",
+                position=len(self) * self.LAYOUT.size,
             )
 
     def _last_slot_up_to(self, field: str, target: int) -> int:
@@ -128,9 +125,3 @@ def relative_offset(offset: int, base_offset: int) -> int:
     if not 0 <= offset - base_offset <= INT32_MAX:
         raise EncodingError(f"offset {offset} is not in the range of an index with base offset {base_offset}")
     return offset - base_offset
-
-
-def relative_offsets(offsets: Integers, base_offset: int) -> NDArray[np.int64]:
-    """Many offsets as stored in index entries."""
-    highest = min(base_offset + INT32_MAX, INT64_MAX)
-    return integer_column("offset", offsets, base_offset, highest) - base_offset

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.entry_layout import EntryLayout, Integers, integer_column
-from octavo.format.indexes.index import SparseIndex, relative_offsets
-from octavo.kernels.integers import INT32_MAX
+from octavo.format.entry_layout import EntryLayout
+from octavo.format.indexes.index import SparseIndex, relative_offset
 
 ENTRY = EntryLayout(relative_offset="int32", position="int32")
 
@@ -59,9 +59,6 @@ class OffsetIndex(SparseIndex[OffsetPosition]):
         return self[slot] if slot < len(self) else None
 
 
-def encode(offsets: Integers, positions: Integers, base_offset: int) -> bytes:
-    """The entries' bytes."""
-    return ENTRY.pack_columns(
-        relative_offset=relative_offsets(offsets, base_offset),
-        position=integer_column("position", positions, 0, INT32_MAX),
-    )
+def encode(offsets: Iterable[int], positions: Iterable[int], base_offset: int) -> bytes:
+    entries = zip(offsets, positions, strict=True)
+    return b"".join(ENTRY.pack(relative_offset(offset, base_offset), position) for offset, position in entries)

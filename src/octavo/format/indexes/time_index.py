@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format.entry_layout import EntryLayout, Integers, integer_column
-from octavo.format.indexes.index import SparseIndex, relative_offset, relative_offsets
-from octavo.kernels.integers import INT64_MAX
+from octavo.format.entry_layout import EntryLayout
+from octavo.format.indexes.index import SparseIndex, relative_offset
 from octavo.kernels.layout import NO_TIMESTAMP
 
 ENTRY = EntryLayout(timestamp="int64", relative_offset="int32")
@@ -72,12 +72,9 @@ def takes(last: TimestampOffset, entry: TimestampOffset) -> bool:
     return entry.timestamp > last.timestamp
 
 
-def encode(timestamps: Integers, offsets: Integers, base_offset: int) -> bytes:
-    """The entries' bytes."""
-    return ENTRY.pack_columns(
-        timestamp=integer_column("timestamp", timestamps, 0, INT64_MAX),
-        relative_offset=relative_offsets(offsets, base_offset),
-    )
+def encode(timestamps: Iterable[int], offsets: Iterable[int], base_offset: int) -> bytes:
+    entries = map(TimestampOffset._make, zip(timestamps, offsets, strict=True))
+    return b"".join(encode_entry(entry, base_offset) for entry in entries)
 
 
 def encode_entry(entry: TimestampOffset, base_offset: int) -> bytes:
