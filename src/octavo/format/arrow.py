@@ -43,8 +43,8 @@ def from_arrow(batch: pa.RecordBatch) -> RecordColumns:
     if unknown:
         raise EncodingError(f"column {min(unknown)!r} is not a column of records: give some of {', '.join(FIELDS)}")
     columns = RecordColumns(
-        _offsets(given["offset"]) if "offset" in given else np.arange(rows, dtype=np.int64),
-        _timestamps(given["timestamp"]) if "timestamp" in given else np.full(rows, NO_TIMESTAMP),
+        _int64("offset", given["offset"]) if "offset" in given else np.arange(rows, dtype=np.int64),
+        _int64("timestamp", milliseconds(given["timestamp"])) if "timestamp" in given else np.full(rows, NO_TIMESTAMP),
         _column("key", given.get("key")),
         _column("value", given.get("value")),
         rows=rows,
@@ -106,15 +106,8 @@ def milliseconds(times: pa.Array) -> pa.Array:
     return cast_column("timestamp", times, pa.int64())
 
 
-def _offsets(array: pa.Array) -> NDArray[np.int64]:
-    return _int64("offset", cast_column("offset", array, pa.int64()))
-
-
-def _timestamps(array: pa.Array) -> NDArray[np.int64]:
-    return _int64("timestamp", milliseconds(array))
-
-
-def _int64(name: str, plain: pa.Array) -> NDArray[np.int64]:
+def _int64(name: str, array: pa.Array) -> NDArray[np.int64]:
+    plain = cast_column(name, array, pa.int64())
     if plain.null_count:
         raise EncodingError(f"{count(plain.null_count, 'null')} in column {name!r}, expected none")
     return np.frombuffer(plain.buffers()[1], np.int64)[plain.offset : plain.offset + len(plain)]

@@ -69,7 +69,8 @@ def decompress(
 ) -> memoryview:
     """The decompressed content of a stream: a view of the scratch's start, valid until the scratch is used again."""
     scratch = Scratch() if scratch is None else scratch
-    return scratch.view(0, decompress_into(codec, data, scratch, 0, magic=magic, limit=limit))
+    end = decompress_into(codec, data, scratch, 0, magic=magic, limit=limit)
+    return scratch.buffer[:end]
 
 
 def decompress_into(

@@ -27,10 +27,6 @@ class Scratch:
             self.buffer = buffer = grown
         return buffer
 
-    def view(self, start: int, end: int) -> memoryview:
-        """What was decompressed into these positions."""
-        return self.buffer[start:end]
-
 
 def fresh_buffer(capacity: int) -> memoryview:
     """Uninitialised memory: a page costs nothing until it is written to."""
