@@ -16,7 +16,7 @@ from octavo.kernels.layout import NO_TIMESTAMP
 from octavo.system.shown import count
 
 HEADER = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
-_NO_HEADERS = pa.nulls(0, HEADER)  # pa.array would import pandas, which takes longer than everything else
+_NO_HEADERS = pa.nulls(0, HEADER)  # pa.array would import pandas, which takes long
 FIELDS = {
     "offset": pa.field("offset", pa.int64(), nullable=False),
     "timestamp": pa.field("timestamp", pa.timestamp("ms", "UTC"), nullable=False),
@@ -147,16 +147,11 @@ def _add_headers(columns: RecordColumns, headers: pa.Array) -> None:
 
 def _check_headers(kind: pa.DataType) -> None:
     """Refuse a type that is neither a list of structs with key and value nor a map, which has the same layout."""
-    if pa.types.is_map(kind):
-        return
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    if (
-        is_list
-        and pa.types.is_struct(kind.value_type)
-        and {"key", "value"} <= {field.name for field in kind.value_type}
-    ):
-        return
-    raise EncodingError(f"column 'headers' is of type {kind}, expected {FIELDS['headers'].type}")
+    has_fields = is_list and pa.types.is_struct(kind.value_type)
+    has_fields = has_fields and {"key", "value"} <= {field.name for field in kind.value_type}
+    if not has_fields and not pa.types.is_map(kind):
+        raise EncodingError(f"column 'headers' is of type {kind}, expected {FIELDS['headers'].type}")
 
 
 _MAKERS: dict[str, Callable[[RecordColumns], pa.Array]] = {

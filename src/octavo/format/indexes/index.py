@@ -33,6 +33,7 @@ class SparseIndex(ABC, Generic[_Entry]):
     """
 
     LAYOUT: ClassVar[EntryLayout]
+    KEY: ClassVar[str]  # the field whose values ascend from slot to slot
     __slots__ = ("_content", "base_offset", "cut_bytes", "slots")
 
     def __init__(self, slots: NDArray[np.void], base_offset: int, cut_bytes: int = 0) -> None:
@@ -70,13 +71,10 @@ class SparseIndex(ABC, Generic[_Entry]):
         """The absolute offsets of all slots."""
         return self.slots["relative_offset"].astype(np.int64) + self.base_offset
 
-    @abstractmethod
-    def keys(self) -> NDArray[np.int64]:
-        """The values that ascend from slot to slot."""
-
     def is_ascending(self) -> bool:
-        """Whether keys ascend and offsets never descend; otherwise the index cannot be searched."""
-        keys, offsets = self.keys(), self.slots["relative_offset"]
+        """Whether keys ascend, and offsets begin at the base offset or later and never descend; otherwise the index
+        cannot be searched."""
+        keys, offsets = self.slots[self.KEY], self.slots["relative_offset"]
         in_order = np.all(keys[1:] > keys[:-1]) and np.all(offsets[1:] >= offsets[:-1])
         return bool(in_order and (not len(offsets) or offsets[0] >= 0))
 

@@ -16,7 +16,7 @@ ENTRY = EntryLayout(relative_offset="int32", position="int32")
 
 
 class OffsetPosition(NamedTuple):
-    """A batch starts at the position, and holds the offset or comes before it."""
+    """A batch starts at the position; it holds the offset or comes before it."""
 
     offset: int
     position: int
@@ -26,11 +26,12 @@ class OffsetIndex(SparseIndex[OffsetPosition]):
     """Entries by ascending offset.
 
     Since 3.9.1 and 4.0.1, Kafka stores the last offset of the batch at the position. Before, it stored the last offset
-    of the whole append that begins there; up to 1.1, its first offset. A reader may rely only on this: the batch lies
-    at or before the offset.
+    of the whole append that begins there; up to 1.1, its first offset. A reader may rely only on this: the first offset
+    of the batch at the position is not above the entry's.
     """
 
     LAYOUT = ENTRY
+    KEY = "position"  # offsets are allowed to repeat, positions are not
     __slots__ = ()
 
     def _entry(self, fields: tuple[int, int]) -> OffsetPosition:
@@ -40,16 +41,12 @@ class OffsetIndex(SparseIndex[OffsetPosition]):
         """The positions of all slots."""
         return self.slots["position"].astype(np.int64)
 
-    def keys(self) -> NDArray[np.int64]:
-        return self.positions()  # offsets are allowed to repeat, positions are not
-
     def last(self) -> OffsetPosition:
         """The last entry; the segment's start if the index is empty."""
         return self[-1] if len(self) else OffsetPosition(self.base_offset, 0)
 
     def lookup(self, offset: int) -> OffsetPosition:
-        """The entry with the largest offset that is not above this one, where reading begins; the start if there is
-        none."""
+        """The entry with the largest offset that is not above this one; the segment's start if there is none."""
         slot = self._last_slot_up_to("relative_offset", offset - self.base_offset)
         return self[slot] if slot >= 0 else OffsetPosition(self.base_offset, 0)
 

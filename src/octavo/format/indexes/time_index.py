@@ -27,6 +27,7 @@ class TimeIndex(SparseIndex[TimestampOffset]):
     """Entries by ascending timestamp; offsets never descend."""
 
     LAYOUT = ENTRY
+    KEY = "timestamp"
     __slots__ = ()
 
     def _entry(self, fields: tuple[int, int]) -> TimestampOffset:
@@ -36,13 +37,9 @@ class TimeIndex(SparseIndex[TimestampOffset]):
         """The timestamps of all slots."""
         return self.slots["timestamp"].astype(np.int64)
 
-    def keys(self) -> NDArray[np.int64]:
-        return self.timestamps()
-
     def zero_tail(self) -> int:
-        """How many slots at the end are unused. The first slot may hold timestamp 0 at the base offset, which is all
-        zeros: a file with a single slot was trimmed to that entry, since a pre-sized one has more.
-        """
+        """How many slots at the end are unused. The first entry may have timestamp 0 and the base offset, and is then
+        all zeros: a file with a single slot is taken for one that was trimmed to its first entry."""
         return 0 if len(self) == 1 else super().zero_tail()
 
     def last(self) -> TimestampOffset:
