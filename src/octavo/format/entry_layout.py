@@ -38,7 +38,6 @@ class EntryLayout:
         return entries
 
     def pack(self, *values: int) -> bytes:
-        """One entry's bytes."""
         try:
             return self._struct.pack(*values)
         except struct.error as error:

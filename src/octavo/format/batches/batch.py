@@ -116,10 +116,9 @@ def build_columns(columns: RecordColumns, traits: BatchTraits) -> bytes:
 
 
 def encode_columns(header: BatchHeader, columns: RecordColumns, level: int | None = None) -> bytes:
-    """Encode a batch with exactly this header; size and CRC are computed.
+    """Encode a batch with exactly this header, except for size and CRC, which are computed.
 
-    Deltas are relative to the header's base offset and base timestamp, so the records of a decoded batch are encoded
-    to the same bytes, before compression.
+    Deltas are relative to the header's base offset and base timestamp, not to those of the first record.
     """
     rows = columns.rows
     out = bytearray(layout.BATCH_OVERHEAD + most_record_bytes(columns, rows) + ENCODER_SLACK)
@@ -133,7 +132,7 @@ def encode_columns(header: BatchHeader, columns: RecordColumns, level: int | Non
 
 
 def most_record_bytes(columns: RecordColumns, records: int) -> int:
-    """The most bytes that this number of different rows takes when encoded."""
+    """An upper bound for the encoded size of so many of the columns' rows, each taken at most once."""
     rows, size = columns.rows, records * _RECORD_OVERHEAD
     for column in (columns.key, columns.value):
         if column is not None:

@@ -92,8 +92,8 @@ def walk_chunks(
     """The batches of a file, in chunks through one reused buffer that grows only for a batch larger than itself.
 
     The first byte read is at position `start` of the file. The last chunk has a `stop`; it may have no batches.
-    `total_bytes` is the number of bytes to read. Without it, a damaged length is only known to reach beyond the end
-    when all bytes are in the buffer.
+    `total_bytes` is the number of bytes to read. Without it, the walk has to read the whole rest of the file to notice
+    that a damaged length reaches beyond the end.
     """
     buffer = memoryview(bytearray(max(chunk_bytes, BATCH_OVERHEAD)))
     table = memoryview(bytearray(BATCH_ROW.size * max(FIRST_TABLE_ROWS, chunk_bytes // 128)))

@@ -34,9 +34,9 @@ def down_convert(data: Buffer, to_magic: int, first_offset: int = 0, *, limit: i
     """The batches for a consumer that knows no magic above `to_magic` and asked for `first_offset`.
 
     What older formats cannot hold is lost: below v2, headers, producer fields, leader epochs and whole control batches;
-    below v1, timestamps too. Codec and timestamp type stay, and batches of `to_magic` or lower stay byte for byte.
-    Of the converted records, uncompressed ones before `first_offset` are left out, since old consumers expect to get
-    that offset first. An incomplete last batch is dropped.
+    below v1, timestamps and their type too. The codec stays, and batches of `to_magic` or lower stay byte for byte.
+    Records before `first_offset` are left out of a converted batch that was not compressed, since old consumers expect
+    to get that offset first. An incomplete last batch is dropped.
     """
     _check_magic(to_magic)
     decoder = Decoder(limit=limit)

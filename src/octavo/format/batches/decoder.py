@@ -24,9 +24,9 @@ from octavo.kernels.layout import Code, Column, Kind
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# A filling of the columns ends with the batch, or the set of compressed batches, that brings it to this many bytes:
-# memory use stays flat, and columns in the CPU's cache are filled twice as fast as larger ones (measured with lz4 on a
-# core with 1.25 MB of L2).
+# A filling of the columns ends at the latest with the batch, or the set of compressed batches, that brings it to this
+# many bytes: memory use stays flat, and columns in the CPU's cache are filled twice as fast as larger ones (measured
+# with lz4 on a core with 1.25 MB of L2).
 TARGET_BYTES = 2 << 20
 # Compressed batches are decoded in sets of about this many decompressed bytes or batches, while the CPU caches them.
 UNPACK_BYTES = 256 << 10

@@ -1,7 +1,7 @@
 """The parts of v2 records one by one, with their positions.
 
 A kernel decodes a whole batch or nothing. This module provides the records before the damaged one in an uncompressed
-batch, and the anatomy of a record. It loops over fields in plain Python, so no hot path uses it.
+batch, and the anatomy of a record. It loops over fields in plain Python, which is slow.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def record_parts(data: memoryview, start: int, end: int) -> Iterator[RecordPart]
 
 
 def read_records(data: memoryview, start: int, end: int, count: int, base: BaseValues) -> Iterator[Record]:
-    """The records of data[start:end] before the first damaged one, then the error that Kafka would raise, if any."""
+    """Yields the records of data[start:end]; raises at the first damaged one, and, like Kafka, instead of yielding the
+    last one if bytes are left after it."""
     if count < 0:
         raise problem_of(Code.NEGATIVE_COUNT, start, count)
     for left in range(count - 1, -1, -1):

@@ -44,8 +44,9 @@ def encode_message_set(
 ) -> bytes:
     """The records as brokers stored them with this magic: one message each, or one compressed wrapper around them all.
 
-    In v1, `log_append_time` becomes the timestamp of each outer message. Inner messages keep their own timestamps
-    unless `stamp_inner` is set: then they carry the time and type too, as when a broker compresses the set itself.
+    In v1, outer messages get `log_append_time`, if it is given, as their timestamp. Inner messages keep their own
+    timestamps unless `stamp_inner` is set: then they carry the time and type too, as when a broker compresses the set
+    itself.
     """
     append_time = log_append_time if magic == 1 else None
     type_bit = 0 if append_time is None else layout.LOG_APPEND_TIME

@@ -63,7 +63,7 @@ def decode_prefix(
 
 
 def encode(message: MessageSchema, version: int, row: Row) -> bytes:
-    """Encode a message. `decode` returns the same row, with defaults for the fields that were missing."""
+    """Encode a message; a field missing from the row gets its default."""
     try:
         write = _writer(message, version)
     except _UnknownVersionError as error:

@@ -119,7 +119,6 @@ def decode_key(types: Mapping[int, RecordType], data: Bytes) -> CoordinatorKey:
 
 
 def encode_key(kind: RecordType, row: Row) -> bytes:
-    """Encode a key."""
     return _PREFIX.pack(kind.id) + encode(kind.key, 0, row)
 
 
