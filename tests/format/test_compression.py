@@ -152,7 +152,7 @@ def test_streams_are_unpacked_one_after_another(codec: Codec) -> None:
     ends = [0]
     for part in parts:
         ends.append(decompress_into(codec, compress(codec, part), scratch, ends[-1]))
-    assert [bytes(scratch.view(*span)) for span in pairwise(ends)] == parts
+    assert [bytes(scratch.buffer[slice(*span)]) for span in pairwise(ends)] == parts
     buffer = scratch.buffer
     assert decompress(codec, compress(codec, parts[2]), scratch=scratch) == parts[2]
     assert scratch.buffer is buffer  # reused: it grows only when it must
@@ -171,7 +171,7 @@ def test_the_limit_is_exact(codec: Codec) -> None:
     with pytest.raises(DecompressionLimitError):
         decompress_into(codec, stream, scratch, 5, limit=0)
     assert decompress_into(codec, compress(codec, b""), scratch, 5, limit=0) == 5
-    assert bytes(scratch.view(0, 5)) == b"chunk"
+    assert bytes(scratch.buffer[:5]) == b"chunk"
 
 
 @pytest.mark.parametrize("codec", PACKING)

@@ -166,9 +166,7 @@ def test_f9_a_wrappers_timestamp_is_the_largest_or_the_brokers() -> None:
     header, read = decode_batch(encode_message_set(records, 1, codec=Codec.GZIP))
     assert (header.max_timestamp, header.timestamp_type) == (TS0 + 9, TimestampType.CREATE_TIME)
     assert read == records
-    appended = encode_message_set(
-        records, 1, codec=Codec.GZIP, timestamp_type=LOG_APPEND_TIME, log_append_time=TS0 + 77
-    )
+    appended = encode_message_set(records, 1, codec=Codec.GZIP, log_append_time=TS0 + 77)
     header, read = decode_batch(appended)
     assert (header.max_timestamp, header.timestamp_type) == (TS0 + 77, LOG_APPEND_TIME)
     assert [record.timestamp for record in read] == [TS0 + 77] * 3

@@ -43,8 +43,7 @@ def test_inner_messages_have_absolute_offsets(codec: Codec) -> None:
 
 
 def test_the_log_append_time_of_a_wrapper_is_that_of_its_messages() -> None:
-    kind = TimestampType.LOG_APPEND_TIME
-    entry = encode_message_set(RECORDS, 1, codec=Codec.GZIP, timestamp_type=kind, log_append_time=99)
+    entry = encode_message_set(RECORDS, 1, codec=Codec.GZIP, log_append_time=99)
     assert {row.timestamp for row in rows(entry)} == {99}
 
 

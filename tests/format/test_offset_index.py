@@ -122,21 +122,18 @@ def test_a_last_offset_below_the_base_fails_the_check() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offsets", "positions", "problem"),
+    ("offset", "position", "problem"),
     [
-        ([99], [0], "offset 99 is not in the range 100 to 2147483747"),
-        ([100 + 2**31], [0], "offset 2147483748 is not in the range"),
-        ([100], [-1], "position -1 is not in the range 0 to 2147483647"),
-        ([100], [2**31], "position 2147483648 is not in the range"),
-        ([100, 101], [5], r"expected columns of equal length, found lengths \[1, 2\]"),
-        ([2**70], [5], "offset: expected a sequence of 64-bit integers"),
-        ([100.5], [5], "offset: expected a sequence of 64-bit integers"),
-        ([[100]], [5], "offset: expected a sequence of 64-bit integers"),
+        (99, 0, "offset 99 is not in the range of an index with base offset 100"),
+        (100 + 2**31, 0, "offset 2147483748 is not in the range"),
+        (100, 2**31, "an entry cannot hold relative_offset 0, position 2147483648"),
+        (2**70, 5, "is not in the range"),
+        (100.5, 5, "an entry cannot hold relative_offset 0.5"),
     ],
 )
-def test_entries_that_do_not_fit_are_refused(offsets: list[int], positions: list[int], problem: str) -> None:
+def test_entries_that_do_not_fit_are_refused(offset: int, position: int, problem: str) -> None:
     with pytest.raises(EncodingError, match=problem):
-        offset_index.encode(offsets, positions, 100)
+        offset_index.encode([offset], [position], 100)
 
 
 def test_a_segment_near_the_largest_offset_can_be_indexed() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.errors import InvalidRecordError
 from octavo.format.batches.batch import build_batch
-from octavo.format.batches.record_parts import Deltas, read_records, record_parts
+from octavo.format.batches.record_parts import BaseValues, read_records, record_parts
 from octavo.format.record import Header, Record
 from octavo.kernels import layout
 
@@ -17,7 +17,7 @@ RECORDS = [
     Record(101, 1700000000005, None, b""),
     Record(105, 1699999999999, b"", None),
 ]
-DELTAS = Deltas(100, 1700000000000)
+BASE = BaseValues(100, 1700000000000)
 DATA = memoryview(build_batch(RECORDS))[layout.BATCH_OVERHEAD :]
 
 
@@ -26,16 +26,16 @@ def readable(data: bytes | memoryview, count: int = 3) -> list[Record]:
     found: list[Record] = []
     view = memoryview(data)
     with pytest.raises(InvalidRecordError):
-        found.extend(read_records(view, 0, len(view), count, DELTAS))
+        found.extend(read_records(view, 0, len(view), count, BASE))
     return found
 
 
 def test_the_records_of_a_batch_are_read() -> None:
-    assert list(read_records(DATA, 0, len(DATA), 3, DELTAS)) == RECORDS
+    assert list(read_records(DATA, 0, len(DATA), 3, BASE)) == RECORDS
 
 
 def test_log_append_time_replaces_all_timestamps() -> None:
-    records = read_records(DATA, 0, len(DATA), 3, Deltas(100, 1700000000000, log_append_time=7))
+    records = read_records(DATA, 0, len(DATA), 3, BaseValues(100, 1700000000000, log_append_time=7))
     assert [record.timestamp for record in records] == [7, 7, 7]
 
 
@@ -88,6 +88,6 @@ def test_with_any_byte_changed_records_are_read_or_refused() -> None:
             data = bytearray(DATA)
             data[at] = value
             try:
-                list(read_records(memoryview(data), 0, len(data), 3, DELTAS))
+                list(read_records(memoryview(data), 0, len(data), 3, BASE))
             except InvalidRecordError as error:
                 assert error.position is not None

@@ -102,21 +102,19 @@ def test_a_last_offset_below_the_base_fails_the_check() -> None:
 
 
 @pytest.mark.parametrize(
-    ("timestamps", "offsets", "problem"),
+    ("timestamp", "offset", "problem"),
     [
-        ([-1], [100], "timestamp -1 is not in the range"),
-        ([2**63], [100], "timestamp 9223372036854775808 is not in the range"),
-        ([1], [99], "offset 99 is not in the range"),
-        ([1], [100 + 2**31], "offset 2147483748 is not in the range"),
-        ([1, 2], [100], "expected columns of equal length"),
+        (-1, 100, "timestamp -1 is negative"),
+        (2**63, 100, "an entry cannot hold timestamp 9223372036854775808"),
+        (1, 99, "offset 99 is not in the range"),
+        (1, 100 + 2**31, "offset 2147483748 is not in the range"),
     ],
 )
-def test_entries_that_do_not_fit_are_refused(timestamps: list[int], offsets: list[int], problem: str) -> None:
+def test_entries_that_do_not_fit_are_refused(timestamp: int, offset: int, problem: str) -> None:
     with pytest.raises(EncodingError, match=problem):
-        time_index.encode(timestamps, offsets, 100)
-    if len(timestamps) == len(offsets):
-        with pytest.raises(EncodingError):
-            time_index.encode_entry(TimestampOffset(timestamps[0], offsets[0]), 100)
+        time_index.encode_entry(TimestampOffset(timestamp, offset), 100)
+    with pytest.raises(EncodingError, match=problem):
+        time_index.encode([timestamp], [offset], 100)
 
 
 @given(

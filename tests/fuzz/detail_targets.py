@@ -11,7 +11,7 @@ from octavo.format.anatomy.node import Node
 from octavo.format.batches.batch import decode_batch, read_header
 from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.marker_table import decode_markers
-from octavo.format.batches.record_parts import Deltas, read_records
+from octavo.format.batches.record_parts import BaseValues, read_records
 from octavo.format.batches.walker import walk
 from octavo.format.legacy.message import Message, read_messages
 from octavo.format.names import FileKind
@@ -66,9 +66,9 @@ def run_records(data: bytes) -> None:
 
 def alone(data: bytes, header: BatchHeader) -> list[Record] | CorruptionError:
     appended = header.timestamp_type is TimestampType.LOG_APPEND_TIME
-    deltas = Deltas(header.base_offset, header.base_timestamp, header.max_timestamp if appended else None)
+    base = BaseValues(header.base_offset, header.base_timestamp, header.max_timestamp if appended else None)
     try:
-        return list(read_records(memoryview(data), BATCH_OVERHEAD, header.size, header.count, deltas))
+        return list(read_records(memoryview(data), BATCH_OVERHEAD, header.size, header.count, base))
     except CorruptionError as error:
         return error
 

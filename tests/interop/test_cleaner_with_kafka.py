@@ -17,7 +17,7 @@ from octavo.format.batches.walker import walk
 from octavo.format.compression import Codec
 from octavo.format.indexes import txn_index
 from octavo.format.legacy.message_set import encode_message_set
-from octavo.format.record import Header, Record, TimestampType
+from octavo.format.record import Header, Record
 from octavo.kernels.layout import CODEC_MASK
 from octavo.kernels.offset_table import SLOT_BYTES, KeyHash
 from octavo.storage.append_origin import AppendOrigin
@@ -63,11 +63,9 @@ class Writer:
         records = self._records(offset, magic)
         if magic < 2:
             codec = draw.choice(self.codecs[: Codec.ZSTD])  # the codecs that old formats know
-            appended = draw.choice([TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME])
+            append_time = draw.choice([None, NOW_MS])
             records = [record._replace(headers=()) for record in records]
-            self._append(
-                encode_message_set(records, magic, codec=codec, timestamp_type=appended, log_append_time=NOW_MS)
-            )
+            self._append(encode_message_set(records, magic, codec=codec, log_append_time=append_time))
             return
         producer_id = draw.choice([-1, -1, *self._sequences])
         origin = Origin()

@@ -10,7 +10,7 @@ from octavo.format.batches.batch import BatchTraits, Origin, build_columns, read
 from octavo.format.batches.row_columns import from_records
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
-from octavo.format.record import Header, Record, TimestampType
+from octavo.format.record import Header, Record
 from tests.format.exact_batches import empty_batch
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -59,12 +59,7 @@ TRAITS = st.builds(
 
 # The arguments of `encode_message_set` besides the records.
 SETS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
-    {
-        "magic": st.sampled_from([0, 1]),
-        "codec": LEGACY_CODECS,
-        "timestamp_type": st.sampled_from([TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME]),
-        "log_append_time": TIMESTAMPS,
-    }
+    {"magic": st.sampled_from([0, 1]), "codec": LEGACY_CODECS, "log_append_time": st.none() | TIMESTAMPS}
 )
 
 

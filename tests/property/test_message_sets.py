@@ -16,7 +16,7 @@ from octavo.format.legacy.message_set import encode_message, encode_message_set
 from octavo.format.record import Record, TimestampType
 from octavo.kernels.layout import Column, Stop
 from tests.format.stamped import with_timestamp
-from tests.property.strategies import FIELDS, INT64, SETS, records
+from tests.property.strategies import FIELDS, INT64, SETS, TIMESTAMPS, records
 
 
 def read(data: bytes, columns: Column = Column.ALL) -> list[Record]:
@@ -32,7 +32,7 @@ def test_a_set_reads_back(written: list[Record], how: dict[str, Any]) -> None:
     data = encode_message_set(written, **how)
     if how["magic"] == 0:
         assert read(data) == [r._replace(timestamp=-1) for r in written]
-    elif how["timestamp_type"] is TimestampType.LOG_APPEND_TIME:
+    elif how["log_append_time"] is not None:
         assert read(data) == [r._replace(timestamp=how["log_append_time"]) for r in written]
     else:
         assert read(data) == written
@@ -48,9 +48,9 @@ def test_a_wrapper_has_the_offset_of_its_last_message(written: list[Record], how
         assert [row.base_offset for row in rows] == [written[-1].offset]
 
 
-@given(records(headers=False), SETS)
-def test_messages_inside_a_wrapper_keep_their_own_time(written: list[Record], how: dict[str, Any]) -> None:
-    how |= {"magic": 1, "timestamp_type": TimestampType.LOG_APPEND_TIME}
+@given(records(headers=False), SETS, TIMESTAMPS)
+def test_messages_inside_a_wrapper_keep_their_own_time(written: list[Record], how: dict[str, Any], time: int) -> None:
+    how |= {"magic": 1, "log_append_time": time}
     data = encode_message_set(written, **how)
     stored = read(data, Column.ALL | Column.STORED_TIMESTAMP)
     if how["codec"] is Codec.NONE:
@@ -59,9 +59,9 @@ def test_messages_inside_a_wrapper_keep_their_own_time(written: list[Record], ho
         assert stored == written
 
 
-@given(records(headers=False), SETS)
-def test_a_broker_that_compresses_stamps_inside_too(written: list[Record], how: dict[str, Any]) -> None:
-    how |= {"magic": 1, "timestamp_type": TimestampType.LOG_APPEND_TIME, "stamp_inner": True}
+@given(records(headers=False), SETS, TIMESTAMPS)
+def test_a_broker_that_compresses_stamps_inside_too(written: list[Record], how: dict[str, Any], time: int) -> None:
+    how |= {"magic": 1, "log_append_time": time, "stamp_inner": True}
     stored = read(encode_message_set(written, **how), Column.ALL | Column.STORED_TIMESTAMP)
     assert stored == [r._replace(timestamp=how["log_append_time"]) for r in written]
 

@@ -16,7 +16,7 @@ from octavo.format.batches.batch import build_batch, read_header
 from octavo.format.compression import Codec
 from octavo.format.legacy.message_set import encode_message_set
 from octavo.format.names import FileKind
-from octavo.format.record import Header, Record, TimestampType
+from octavo.format.record import Header, Record
 from octavo.kernels.layout import Column
 from octavo.scanner.api import Scan
 from octavo.scanner.findings import ScanFindings
@@ -76,10 +76,8 @@ def test_gaps_and_empty_batches_are_skipped(folder: Path) -> None:
 def test_formats_mix_in_a_segment(folder: Path) -> None:
     v0 = encode_message_set([Record(0, -1, b"a", None), Record(1, -1, None, b"")], 0)
     v0_packed = encode_message_set([Record(2, -1, b"b", b"x"), Record(3, -1, b"c", b"y")], 0, codec=Codec.SNAPPY)
-    appended = encode_message_set(
-        [Record(4, 70, b"d", b"z"), Record(5, 71, b"e", b"z")], 1, codec=Codec.LZ4,
-        timestamp_type=TimestampType.LOG_APPEND_TIME, log_append_time=99,
-    )  # fmt: skip
+    written = [Record(4, 70, b"d", b"z"), Record(5, 71, b"e", b"z")]
+    appended = encode_message_set(written, 1, codec=Codec.LZ4, log_append_time=99)
     headers = (Header("h", None), Header("h", b"1"))
     v2 = build_batch([Record(6, 80, b"f", b"z", headers)], codec=Codec.ZSTD, log_append_time=88)
     write_segment(folder, 0, v0, v0_packed, appended, v2, build_batch([Record(7, 90, None, None)]))

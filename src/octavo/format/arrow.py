@@ -16,7 +16,7 @@ from octavo.kernels.layout import NO_TIMESTAMP
 from octavo.system.shown import count
 
 HEADER = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
-_NO_HEADERS = pa.nulls(0, HEADER)  # pa.array would import pandas, which takes longer than everything else
+_NO_HEADERS = pa.nulls(0, HEADER)  # pa.array would import pandas, which takes long
 FIELDS = {
     "offset": pa.field("offset", pa.int64(), nullable=False),
     "timestamp": pa.field("timestamp", pa.timestamp("ms", "UTC"), nullable=False),
@@ -43,8 +43,8 @@ def from_arrow(batch: pa.RecordBatch) -> RecordColumns:
     if unknown:
         raise EncodingError(f"column {min(unknown)!r} is not a column of records: give some of {', '.join(FIELDS)}")
     columns = RecordColumns(
-        _offsets(given["offset"]) if "offset" in given else np.arange(rows, dtype=np.int64),
-        _timestamps(given["timestamp"]) if "timestamp" in given else np.full(rows, NO_TIMESTAMP),
+        _int64("offset", given["offset"]) if "offset" in given else np.arange(rows, dtype=np.int64),
+        _int64("timestamp", milliseconds(given["timestamp"])) if "timestamp" in given else np.full(rows, NO_TIMESTAMP),
         _column("key", given.get("key")),
         _column("value", given.get("value")),
         rows=rows,
@@ -106,15 +106,8 @@ def milliseconds(times: pa.Array) -> pa.Array:
     return cast_column("timestamp", times, pa.int64())
 
 
-def _offsets(array: pa.Array) -> NDArray[np.int64]:
-    return _int64("offset", cast_column("offset", array, pa.int64()))
-
-
-def _timestamps(array: pa.Array) -> NDArray[np.int64]:
-    return _int64("timestamp", milliseconds(array))
-
-
-def _int64(name: str, plain: pa.Array) -> NDArray[np.int64]:
+def _int64(name: str, array: pa.Array) -> NDArray[np.int64]:
+    plain = cast_column(name, array, pa.int64())
     if plain.null_count:
         raise EncodingError(f"{count(plain.null_count, 'null')} in column {name!r}, expected none")
     return np.frombuffer(plain.buffers()[1], np.int64)[plain.offset : plain.offset + len(plain)]
@@ -154,16 +147,11 @@ def _add_headers(columns: RecordColumns, headers: pa.Array) -> None:
 
 def _check_headers(kind: pa.DataType) -> None:
     """Refuse a type that is neither a list of structs with key and value nor a map, which has the same layout."""
-    if pa.types.is_map(kind):
-        return
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    if (
-        is_list
-        and pa.types.is_struct(kind.value_type)
-        and {"key", "value"} <= {field.name for field in kind.value_type}
-    ):
-        return
-    raise EncodingError(f"column 'headers' is of type {kind}, expected {FIELDS['headers'].type}")
+    has_fields = is_list and pa.types.is_struct(kind.value_type)
+    has_fields = has_fields and {"key", "value"} <= {field.name for field in kind.value_type}
+    if not has_fields and not pa.types.is_map(kind):
+        raise EncodingError(f"column 'headers' is of type {kind}, expected {FIELDS['headers'].type}")
 
 
 _MAKERS: dict[str, Callable[[RecordColumns], pa.Array]] = {

@@ -1,4 +1,4 @@
-"""The file and folder names in a log directory; only this module builds and parses them."""
+"""Builds and parses the names of the files and folders in a log directory."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class FileKind(StrEnum):
 
 
 class Transient(StrEnum):
-    """The suffix after the full name of a file that is being added or removed."""
+    """The suffix after the full name of a file that is being added or removed; other files have none."""
 
     NONE = ""
     DELETED = ".deleted"  # scheduled for deletion
@@ -118,7 +118,6 @@ class SegmentFile(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The file's name."""
         if not 0 <= self.base_offset <= INT64_MAX:
             raise EncodingError(f"base offset {self.base_offset} is not in the range 0 to {INT64_MAX}")
         return f"{self.base_offset:020}{self.kind}{self.transient}"
@@ -184,7 +183,7 @@ def as_topic_partition(given: Partition) -> TopicPartition:
 
 
 def by_topic(pairs: Iterable[tuple[_Topic, _Item]]) -> dict[_Topic, list[_Item]]:
-    """What belongs to each topic, from pairs of a topic (its name or id) and a partition, in the order given."""
+    """The items of each topic, from pairs of a topic (its name or id) and an item, in the order given."""
     found: dict[_Topic, list[_Item]] = {}
     for topic, item in pairs:
         found.setdefault(topic, []).append(item)
@@ -201,7 +200,8 @@ class PartitionFolder(NamedTuple):
 
     @classmethod
     def parse(cls, name: str) -> Self:
-        """The parts of a folder's name. Kafka refuses to start on a log directory with a folder of any other name."""
+        """The parts of a folder's name. Kafka refuses to start on a log directory with a folder of any other name,
+        except `remote-log-index-cache`."""
         state = next((state for state in FolderState if state and name.endswith(state)), FolderState.CURRENT)
         stem, unique_id = name, ""
         if state:
@@ -218,7 +218,6 @@ class PartitionFolder(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The folder's name."""
         check_topic(self.topic)
         if not 0 <= self.partition <= INT32_MAX:
             raise EncodingError(f"partition {self.partition} is not in the range 0 to {INT32_MAX}")
@@ -267,7 +266,7 @@ def snapshot_id_of(name: str) -> tuple[int, int]:
 
 
 def is_ignored_folder(name: str) -> bool:
-    """Whether Kafka's log manager ignores a folder in a log directory; any other name must be a partition's."""
+    """Whether Kafka's log manager ignores a folder in a log directory; any other must have a partition's name."""
     if name == REMOTE_LOG_INDEX_CACHE:
         return True
     return PartitionFolder.parse(name).topic == CLUSTER_METADATA_TOPIC
@@ -294,8 +293,8 @@ def check_topic(topic: str) -> None:
 
 
 def check_writable(topic: str, client_id: str = "") -> None:
-    """Refuse a topic that clients may not write to, as brokers do, because its records belong to Kafka's
-    coordinators or controllers."""
+    """Refuse a topic that clients may not write to, because its records belong to Kafka's coordinators or
+    controllers."""
     if topic == CLUSTER_METADATA_TOPIC or (topic in INTERNAL_TOPICS and client_id != ADMIN_CLIENT_ID):
         raise InvalidTopicError(f"topic {topic} is internal: clients may not write to it")
 

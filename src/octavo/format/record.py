@@ -1,4 +1,4 @@
-"""One record as a Python value."""
+"""One record as a Python value, and Kafka's kinds of timestamps."""
 
 from __future__ import annotations
 

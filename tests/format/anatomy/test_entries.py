@@ -54,6 +54,11 @@ def test_zeros_of_a_file_that_was_not_closed_are_unused() -> None:
     assert [node.name for node in describe(FileKind.TIME_INDEX, bytes(24))] == ["unused"]
 
 
+def test_a_time_index_may_consist_of_an_entry_of_zeros() -> None:
+    (entry,) = describe(FileKind.TIME_INDEX, bytes(12))
+    assert entry.meaning == "up to offset 100 no timestamp is later than 1970-01-01 00:00:00.000 UTC"
+
+
 def test_an_entry_that_is_cut_off_is_a_problem() -> None:
     *_, rest = describe(FileKind.TIME_INDEX, TIMES[:-1])
     assert (rest.name, rest.problem) == ("rest", "11 bytes, expected an entry of 12")

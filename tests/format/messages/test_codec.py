@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format.messages.codec import decode, decode_lenient, decode_prefix, encode
+from octavo.format.messages.codec import decode, decode_prefix, encode
 from octavo.format.messages.notation import message
 from octavo.format.messages.primitive_readers import UnreadableMessageError
 from octavo.format.messages.schema import UNKNOWN_TAGS, Row
@@ -323,7 +323,7 @@ def test_any_buffer_is_read_and_written() -> None:
 )
 def test_a_lenient_reader_accepts_what_kafka_accepts(data: str, row: Row, end: int) -> None:
     schema = message("M", "0", NO, "a  string  nullable")
-    assert decode_lenient(schema, 0, bytes.fromhex(data)) == (row, end)
+    assert decode_prefix(schema, 0, bytes.fromhex(data), lenient=True) == (row, end)
 
 
 def test_a_lenient_reader_does_not_check_the_order_of_tags_and_their_sizes() -> None:
@@ -331,7 +331,7 @@ def test_a_lenient_reader_does_not_check_the_order_of_tags_and_their_sizes() -> 
     data = bytes.fromhex("02 0101 05 007f 07")
     with pytest.raises(CorruptionError):
         decode(schema, 0, data)
-    assert decode_lenient(schema, 0, data) == ({"a": 7, "b": 5}, len(data))
+    assert decode_prefix(schema, 0, data, lenient=True) == ({"a": 7, "b": 5}, len(data))
 
 
 @pytest.mark.parametrize(
@@ -347,5 +347,5 @@ def test_a_lenient_reader_does_not_check_the_order_of_tags_and_their_sizes() -> 
 def test_an_error_has_kafkas_words_too(fields: str, data: str, reason: str) -> None:
     schema = message("M", "0", NO, fields)
     with pytest.raises(UnreadableMessageError) as caught:
-        decode_lenient(schema, 0, bytes.fromhex(data))
+        decode_prefix(schema, 0, bytes.fromhex(data), lenient=True)
     assert caught.value.kafka_reason == reason

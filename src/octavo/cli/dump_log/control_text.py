@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.format.batches.control import ControlType, EndTransactionMarker, control_type_id, decode_control
-from octavo.format.messages.codec import decode_lenient
+from octavo.format.messages.codec import decode_prefix
 from octavo.format.messages.control import KRAFT_CONTROL_MESSAGES, WRITTEN_VERSION
 from octavo.format.messages.record_json import kraft_control_json
 
@@ -20,7 +20,7 @@ def control_text(key: bytes | None, value: bytes | None) -> str:
     type_id = control_type_id(key)
     message = KRAFT_CONTROL_MESSAGES.get(type_id)
     if message is not None and value is not None:
-        row, _ = decode_lenient(message, WRITTEN_VERSION, value)
+        row, _ = decode_prefix(message, WRITTEN_VERSION, value, lenient=True)
         return f" {_TITLES[ControlType(type_id)]} {kraft_control_json(type_id, row)}"
     found = decode_control(key, value)
     if isinstance(found, EndTransactionMarker):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError
 from octavo.format.batches.decoder import Decoder
-from octavo.format.batches.record_parts import Deltas, read_records
+from octavo.format.batches.record_parts import BaseValues, read_records
 from octavo.format.batches.row_columns import to_records
 from octavo.format.legacy.message import Message, read_messages
 from octavo.format.record import Record
@@ -88,6 +88,6 @@ def _readable(data: memoryview, row: np.void, error: CorruptionError) -> Iterato
         raise error
     position = int(row["position"])
     append_time = int(row["max_timestamp"]) if row["attributes"] & layout.LOG_APPEND_TIME else None
-    deltas = Deltas(int(row["base_offset"]), int(row["base_timestamp"]), append_time)
+    base = BaseValues(int(row["base_offset"]), int(row["base_timestamp"]), append_time)
     start, end = position + layout.BATCH_OVERHEAD, position + int(row["size"])
-    yield from read_records(data, start, end, int(row["count"]), deltas)
+    yield from read_records(data, start, end, int(row["count"]), base)

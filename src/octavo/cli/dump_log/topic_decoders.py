@@ -10,7 +10,7 @@ from octavo.errors import CorruptionError, InvalidRecordError
 from octavo.format.legacy.message import FieldBeyondMessageError, Message
 from octavo.format.messages import schema
 from octavo.format.messages.cluster_metadata import METADATA_TYPES
-from octavo.format.messages.codec import decode_lenient
+from octavo.format.messages.codec import decode_prefix
 from octavo.format.messages.consumer_offsets import CONSUMER_OFFSETS_TYPES
 from octavo.format.messages.primitive_readers import UnreadableMessageError
 from octavo.format.messages.record_json import key_json, metadata_json, value_json
@@ -122,7 +122,7 @@ def _framed(types: Mapping[int, MetadataType], value: bytes) -> MetadataRecord:
         raise UnreadableError(f"org.apache.kafka.common.errors.UnsupportedVersionException: {unknown}")
     kind = types[type_id]
     try:
-        row, end = decode_lenient(kind.message, kind.message.versions.nearest(version), value, at)
+        row, end = decode_prefix(kind.message, kind.message.versions.nearest(version), value, at, lenient=True)
     except CorruptionError:
         raise UnreadableError(f"Failed to deserialize record with type {type_id}") from None
     if version > kind.message.versions.highest and _holds_structs(kind.message, row):
@@ -162,7 +162,7 @@ def _version(content: bytes, what: str) -> int:
 
 def _body(message: schema.MessageSchema, version: int, content: bytes, shown_version: int, what: str) -> schema.Row:
     try:
-        return decode_lenient(message, version, content, VERSION_BYTES)[0]
+        return decode_prefix(message, version, content, VERSION_BYTES, lenient=True)[0]
     except CorruptionError as error:
         start = f"Could not read record with version {shown_version} from {what}'s buffer due to: "
         cause = error.kafka_reason if isinstance(error, UnreadableMessageError) else error.problem

@@ -24,7 +24,7 @@ def describe_batch(data: memoryview, position: int, *, limit: int | None = None,
     magic = int.from_bytes(data[layout.MAGIC_POSITION : layout.HEADER_UP_TO_MAGIC], signed=True)
     if magic < 2:
         return describe_message(data, position, limit=limit, most=most)
-    header = _header_nodes(data, position)
+    header = [_with_details(node, data) for node in field_nodes(layout.BATCH_FIELDS, data, position, BATCH_MEANINGS)]
     fields = {node.name: node.value for node in header if isinstance(node.value, int)}
     if len(fields) < len(layout.BATCH_FIELDS):
         problem = f"{count(len(data), 'byte')}, expected at least the {layout.BATCH_OVERHEAD} of a header"
@@ -42,11 +42,6 @@ def describe_incomplete(data: memoryview, position: int) -> Node:
     seen = sum(node.length for node in nodes)
     rest = [Node("rest", position + seen, bytes(data[seen:]))] if seen < len(data) else []
     return Node("incomplete batch", position, bytes(data), children=(*nodes, *rest))
-
-
-def _header_nodes(data: memoryview, position: int) -> list[Node]:
-    nodes = field_nodes(layout.BATCH_FIELDS, data, position, BATCH_MEANINGS)
-    return [_with_details(node, data) for node in nodes]
 
 
 def _with_details(node: Node, data: memoryview) -> Node:

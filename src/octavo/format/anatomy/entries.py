@@ -11,6 +11,8 @@ from octavo.format.anatomy.meanings import crc_node, timestamp_meaning
 from octavo.format.anatomy.node import Node, field_nodes
 from octavo.format.entry_layout import EntryLayout
 from octavo.format.indexes import offset_index, time_index, txn_index
+from octavo.format.indexes.offset_index import OffsetIndex
+from octavo.format.indexes.time_index import TimeIndex
 from octavo.format.names import FileKind
 from octavo.format.sequence import decrement
 from octavo.format.small_files import producer_snapshot
@@ -29,7 +31,10 @@ def describe_entries(kind: FileKind, data: memoryview, base_offset: int) -> Iter
     if kind is FileKind.PRODUCER_SNAPSHOT:
         yield _snapshot_header(data)
         at = producer_snapshot.HEADER.size
-    end = _end_of_entries(layout, data) if kind in (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX) else len(data)
+    end = len(data)
+    if kind in _INDEXES:
+        index = _INDEXES[kind].decode(data, base_offset)
+        end = (len(index) - index.zero_tail()) * layout.size
     for number in range(max(end - at, 0) // layout.size):
         yield _entry(layout, data[at : at + layout.size], at, f"entry {number}", meaning, base_offset)
         at += layout.size
@@ -43,13 +48,6 @@ def describe_entries(kind: FileKind, data: memoryview, base_offset: int) -> Iter
     if at < len(data):
         problem = f"{count(len(data) - at, 'byte')}, expected an entry of {layout.size}"
         yield Node("rest", at, bytes(data[at:]), None, "", problem)
-
-
-def _end_of_entries(layout: EntryLayout, data: memoryview) -> int:
-    """Where the zeros at the end of an index begin."""
-    whole = len(data) - len(data) % layout.size
-    used = len(bytes(data[:whole]).rstrip(b"\0"))
-    return -(-used // layout.size) * layout.size
 
 
 def _entry(layout: EntryLayout, data: memoryview, position: int, name: str, meaning: Meaning, base_offset: int) -> Node:
@@ -97,6 +95,10 @@ def _producer_meaning(fields: dict[str, int], _: int) -> str:
     return f"{start}: sequences {sequences} up to offset {fields['last_offset']}{open_txn}"
 
 
+_INDEXES: dict[FileKind, type[OffsetIndex | TimeIndex]] = {
+    FileKind.OFFSET_INDEX: OffsetIndex,
+    FileKind.TIME_INDEX: TimeIndex,
+}
 _KINDS: dict[FileKind, tuple[EntryLayout, Meaning]] = {
     FileKind.OFFSET_INDEX: (offset_index.ENTRY, _offset_meaning),
     FileKind.TIME_INDEX: (time_index.ENTRY, _time_meaning),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 NodeValue = int | str | bytes | None
 
@@ -40,24 +40,16 @@ class Node:
             yield from child.problems()
 
 
-def unpack_fields(fields: Mapping[str, str], data: memoryview) -> dict[str, int]:
-    """The values of the fields that the data contains completely."""
-    values, at = {}, 0
-    for name, form in fields.items():
-        size = struct.calcsize(f">{form}")
-        if at + size > len(data):
-            break
-        values[name] = struct.unpack_from(f">{form}", data, at)[0]
-        at += size
-    return values
-
-
 def field_nodes(fields: Mapping[str, str], data: memoryview, position: int, meanings: Meanings) -> list[Node]:
     """A node for each field that the data contains completely."""
-    values, at, nodes = unpack_fields(fields, data), 0, []
-    for name, value in values.items():
-        size = struct.calcsize(f">{fields[name]}")
-        meaning = meanings[name](values) if name in meanings else ""
-        nodes.append(Node(name, position + at, bytes(data[at : at + size]), value, meaning))
-        at += size
-    return nodes
+    nodes: list[Node] = []
+    values: dict[str, int] = {}
+    at = 0
+    for name, form in fields.items():
+        layout = struct.Struct(f">{form}")
+        if at + layout.size > len(data):
+            break
+        (values[name],) = layout.unpack_from(data, at)
+        nodes.append(Node(name, position + at, bytes(data[at : at + layout.size]), values[name]))
+        at += layout.size
+    return [replace(node, meaning=meanings[node.name](values)) if node.name in meanings else node for node in nodes]

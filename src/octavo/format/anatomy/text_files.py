@@ -76,17 +76,13 @@ def _checkpoint(names: tuple[str, ...], meaning: str, *, by_offset: bool = False
         found = list(_FIELD.finditer(node.raw))
         if len(found) != len(names):
             return node
-        texts = {name: field[0].decode("utf-8", "backslashreplace") for name, field in zip(names, found, strict=True)}
+        values = [int(field[0]) if _NUMBER.fullmatch(field[0]) else field[0] for field in found]
         children = tuple(
-            Node(
-                name,
-                node.position + field.start(),
-                field[0],
-                int(field[0]) if _NUMBER.fullmatch(field[0]) else field[0],
-            )
-            for name, field in zip(names, found, strict=True)
+            Node(name, node.position + field.start(), field[0], value)
+            for name, field, value in zip(names, found, values, strict=True)
         )
-        offset = int(found[-1][0]) if by_offset and _NUMBER.fullmatch(found[-1][0]) else None
+        texts = {child.name: child.raw.decode("utf-8", "backslashreplace") for child in children}
+        offset = values[-1] if by_offset and isinstance(values[-1], int) else None
         return replace(node, meaning=meaning.format(**texts), children=children, offset=offset)
 
     return describe

@@ -23,6 +23,11 @@ from octavo.kernels.layout import Code, Column, Flaw
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+ENCODER_SLACK = 64  # the encoder needs room for the longest length before a record
+# The most bytes of a record besides key, value and headers: its length, attributes, two deltas, two lengths, a count.
+_RECORD_OVERHEAD = 5 + 1 + 10 + 5 + 5 + 5 + 5
+_HEADER_OVERHEAD = 5 + 5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
@@ -111,21 +116,12 @@ def build_columns(columns: RecordColumns, traits: BatchTraits) -> bytes:
 
 
 def encode_columns(header: BatchHeader, columns: RecordColumns, level: int | None = None) -> bytes:
-    """Encode a batch with exactly this header; size and CRC are computed.
+    """Encode a batch with exactly this header, except for size and CRC, which are computed.
 
-    Deltas are relative to the header's base offset and base timestamp, so the records of a decoded batch are encoded
-    to the same bytes, before compression.
+    Deltas are relative to the header's base offset and base timestamp, not to those of the first record.
     """
-    rows, headers = columns.rows, columns.header_rows
-    bound = 64 + 36 * rows + 10 * headers
-    for column, filled in (
-        (columns.key, rows),
-        (columns.value, rows),
-        (columns.header_key, headers),
-        (columns.header_value, headers),
-    ):
-        bound += 0 if column is None else int(column.offsets[filled] - column.offsets[0])
-    out = bytearray(layout.BATCH_OVERHEAD + bound)
+    rows = columns.rows
+    out = bytearray(layout.BATCH_OVERHEAD + most_record_bytes(columns, rows) + ENCODER_SLACK)
     if header.codec_id == Codec.NONE or not rows:
         code, _, end = kernels.encode_batches(columns, 0, header.to_table(), out, 0)
         _check_code(code, header)
@@ -133,6 +129,20 @@ def encode_columns(header: BatchHeader, columns: RecordColumns, level: int | Non
     code, end = kernels.encode_records(columns, 0, rows, header.base_offset, header.base_timestamp, out, 0)
     _check_code(code, header)
     return frame_batch(header, compress(header.codec_id, memoryview(out)[:end], level=level))
+
+
+def most_record_bytes(columns: RecordColumns, records: int) -> int:
+    """An upper bound for the encoded size of so many of the columns' rows, each taken at most once."""
+    rows, size = columns.rows, records * _RECORD_OVERHEAD
+    for column in (columns.key, columns.value):
+        if column is not None:
+            size += int(column.offsets[rows]) - int(column.offsets[0])
+    if columns.header_offsets is not None and columns.header_key is not None and columns.header_value is not None:
+        first, last = int(columns.header_offsets[0]), int(columns.header_offsets[rows])
+        size += (last - first) * _HEADER_OVERHEAD
+        for column in (columns.header_key, columns.header_value):
+            size += int(column.offsets[last]) - int(column.offsets[first])
+    return size
 
 
 def frame_batch(header: BatchHeader, packed: Buffer) -> bytes:
@@ -177,13 +187,8 @@ def read_header(data: Buffer, position: int = 0) -> BatchHeader:
     return BatchHeader.from_row(found.table[0])
 
 
-def check_records(records: Sequence[Record]) -> None:
-    """Refuse records that Kafka's builder would not put into one batch, whatever the magic."""
-    check_columns(from_records(records))
-
-
 def check_columns(columns: RecordColumns) -> None:
-    """`check_records` for records in columns."""
+    """Refuse records that Kafka's builder would not put into one batch, whatever the magic."""
     offsets, timestamps = columns.offset[: columns.rows], columns.timestamp[: columns.rows]
     if not columns.rows:
         raise EncodingError("a batch without a record; only compaction leaves empty batches")

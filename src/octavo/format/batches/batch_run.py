@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from octavo import kernels
 from octavo.errors import EncodingError
 from octavo.format import sequence
-from octavo.format.batches.batch import Origin, frame_batch
+from octavo.format.batches.batch import ENCODER_SLACK, Origin, frame_batch, most_record_bytes
 from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import Codec, compress
 from octavo.kernels import layout
@@ -24,11 +24,7 @@ from octavo.kernels.columns import RecordColumns
 from octavo.kernels.integers import INT64_MAX
 from octavo.kernels.layout import BATCH, BATCH_OVERHEAD, Code
 
-# The most bytes of a record besides key, value and headers: its length, attributes, two deltas, two lengths, a count.
-_RECORD_OVERHEAD = 5 + 1 + 10 + 5 + 5 + 5 + 5
-_HEADER_OVERHEAD = 5 + 5
 _BATCHES_AT_ONCE = 512
-_SLACK = 64  # the encoder needs room for the longest length before a record
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +105,7 @@ class BatchEncoder:
         table["base_offset"] = deltas + rows.first
         if origin.base_sequence >= 0:
             table["base_sequence"] = sequence.record_sequences(origin.base_sequence, deltas)
-        self._reserve(int(table["size"].sum(dtype=np.int64)) + _SLACK)
+        self._reserve(int(table["size"].sum(dtype=np.int64)) + ENCODER_SLACK)
         code, _, end = kernels.encode_batches(rows.columns, rows.first, table, self._buffer, 0)
         _check(code)
         if settings.codec is Codec.NONE:
@@ -126,7 +122,7 @@ class BatchEncoder:
         """
         if order is None:
             order = np.arange(columns.rows, dtype=np.int32)
-        size = _payload(columns) + len(order) * _RECORD_OVERHEAD
+        size = most_record_bytes(columns, len(order))
         # Each batch and the next one in its run are together too large for one batch, which limits their number.
         batches = min(2 * size // max(settings.batch_size - BATCH_OVERHEAD, 1) + 2 * len(ends), len(order))
         self._reserve(size + batches * BATCH_OVERHEAD)
@@ -165,20 +161,6 @@ class BatchEncoder:
     def _reserve(self, size: int) -> None:
         if len(self._buffer) < size:
             self._buffer = bytearray(size)  # fresh memory costs three times as much as memory in the cache
-
-
-def _payload(columns: RecordColumns) -> int:
-    """The size of all keys, values and headers, in bytes."""
-    rows, size = columns.rows, 0
-    for column in (columns.key, columns.value):
-        if column is not None:
-            size += int(column.offsets[rows]) - int(column.offsets[0])
-    if columns.header_offsets is not None and columns.header_key is not None and columns.header_value is not None:
-        first, last = int(columns.header_offsets[0]), int(columns.header_offsets[rows])
-        size += (last - first) * _HEADER_OVERHEAD
-        for column in (columns.header_key, columns.header_value):
-            size += int(column.offsets[last]) - int(column.offsets[first])
-    return size
 
 
 def _fill_headers(table: NDArray[np.void], codec: Codec, origin: Origin) -> None:

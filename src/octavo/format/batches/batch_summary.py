@@ -12,7 +12,7 @@ from octavo.kernels.layout import CODEC_MASK
 
 
 class BatchSummary(NamedTuple):
-    """`layout.BATCH_SUMMARY` of a table."""
+    """The fields of `kernels.layout.BATCH_SUMMARY`, in its order."""
 
     flaws: int
     attributes: int

@@ -92,8 +92,8 @@ def walk_chunks(
     """The batches of a file, in chunks through one reused buffer that grows only for a batch larger than itself.
 
     The first byte read is at position `start` of the file. The last chunk has a `stop`; it may have no batches.
-    `total_bytes` is the number of bytes to read. Without it, a damaged length is only known to reach beyond the end
-    when all bytes are in the buffer.
+    `total_bytes` is the number of bytes to read. Without it, the walk has to read the whole rest of the file to notice
+    that a damaged length reaches beyond the end.
     """
     buffer = memoryview(bytearray(max(chunk_bytes, BATCH_OVERHEAD)))
     table = memoryview(bytearray(BATCH_ROW.size * max(FIRST_TABLE_ROWS, chunk_bytes // 128)))
@@ -111,7 +111,8 @@ def walk_chunks(
         if unread is not None:
             (rows, next_position), last = unread, False
         elif stop == Stop.INCOMPLETE_BATCH and not ended and end is not None:
-            last = file_position + next_position + _claimed_bytes(buffer[next_position:]) > end
+            claimed = int.from_bytes(buffer[next_position + SIZE_POSITION : next_position + LOG_OVERHEAD])
+            last = file_position + next_position + LOG_OVERHEAD + claimed > end
         if rows or last:
             stop_position = file_position + next_position
             found = table[: rows * BATCH_ROW.size]
@@ -120,21 +121,13 @@ def walk_chunks(
             return
         left = filled - next_position
         if next_position == 0:
-            buffer = _doubled(buffer)
+            # Do not trust the batch's length: a damaged one must not allocate 2 GiB for a small file.
+            larger = memoryview(bytearray(2 * len(buffer)))
+            larger[: len(buffer)] = buffer
+            buffer = larger
         else:
             buffer[:left] = buffer[next_position:filled]
         file_position, filled = file_position + next_position, left
-
-
-def _claimed_bytes(entry: memoryview) -> int:
-    return LOG_OVERHEAD + int.from_bytes(entry[SIZE_POSITION:LOG_OVERHEAD])
-
-
-def _doubled(buffer: memoryview) -> memoryview:
-    # Do not trust the batch's length: a damaged one must not allocate 2 GiB for a small file.
-    larger = memoryview(bytearray(2 * len(buffer)))
-    larger[: len(buffer)] = buffer
-    return larger
 
 
 def _first_unread(table: memoryview, rows: int, filled: int) -> tuple[int, int] | None:

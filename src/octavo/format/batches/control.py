@@ -1,9 +1,9 @@
 """Control records: what a batch with the control bit holds instead of data.
 
-This module has the keys, the markers that end transactions, and functions to build control batches. The messages of
-KRaft's control records are in `octavo.format.messages.control`, which is imported when first needed: every reader of
-transactions needs this module, but few need those messages. A control batch without a record is a marker that
-compaction has emptied.
+This module has the keys, the markers that end transactions, and a function to build the batch of a marker. The messages
+of KRaft's control records are in `octavo.format.messages.control`, which is imported when first needed: readers of
+transactions need this module, but few need those messages. A control batch without a record is a marker that compaction
+has emptied.
 """
 
 from __future__ import annotations

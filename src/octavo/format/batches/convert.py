@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptRecordError, EncodingError, InvalidRecordError, UnsupportedCompressionTypeError
-from octavo.format.batches.batch import BatchTraits, build_columns, check_records
+from octavo.format.batches.batch import BatchTraits, build_columns, check_columns
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.problems import crc_mismatch, unreadable
@@ -34,9 +34,9 @@ def down_convert(data: Buffer, to_magic: int, first_offset: int = 0, *, limit: i
     """The batches for a consumer that knows no magic above `to_magic` and asked for `first_offset`.
 
     What older formats cannot hold is lost: below v2, headers, producer fields, leader epochs and whole control batches;
-    below v1, timestamps too. Codec and timestamp type stay, and batches of `to_magic` or lower stay byte for byte.
-    Of the converted records, uncompressed ones before `first_offset` are left out, since old consumers expect to get
-    that offset first. An incomplete last batch is dropped.
+    below v1, timestamps and their type too. The codec stays, and batches of `to_magic` or lower stay byte for byte.
+    Records before `first_offset` are left out of a converted batch that was not compressed, since old consumers expect
+    to get that offset first. An incomplete last batch is dropped.
     """
     _check_magic(to_magic)
     decoder = Decoder(limit=limit)
@@ -103,7 +103,7 @@ def _batches(data: Buffer) -> Iterator[_Batch]:
         batch = _Batch(found.data, found.table[at : at + 1], BatchHeader.from_row(found.table[at]))
         header = batch.header
         if header.flaws & (Flaw.UNKNOWN_MAGIC | Flaw.TOO_SHORT):
-            raise unreadable(header.magic, header.size, header.flaws, header.position)
+            raise unreadable(header)
         yield batch
     if found.stop is Stop.SIZE_TOO_SMALL:
         _, size = layout.ENTRY_PREFIX.unpack_from(found.data, found.next_position)
@@ -146,19 +146,13 @@ def _build_like(header: BatchHeader, records: Sequence[Record], magic: int) -> b
 
 
 def _build(records: Sequence[Record], magic: int, traits: BatchTraits) -> bytes:
+    columns = from_records(records)
     if magic == 2:
-        return build_columns(from_records(records), traits)
-    check_records(records)
-    if traits.log_append_time is None:
-        return encode_message_set(records, magic, codec=traits.codec, level=traits.level)
+        return build_columns(columns, traits)
+    check_columns(columns)
+    append_time = traits.log_append_time
     return encode_message_set(
-        records,
-        magic,
-        codec=traits.codec,
-        timestamp_type=TimestampType.LOG_APPEND_TIME,
-        log_append_time=traits.log_append_time,
-        level=traits.level,
-        stamp_inner=True,
+        records, magic, codec=traits.codec, log_append_time=append_time, level=traits.level, stamp_inner=True
     )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.errors import CorruptionError, DecompressionLimitError
+from octavo.format.batches.header import BatchHeader
 from octavo.format.batches.problems import problem_of, unreadable
 from octavo.format.compression import Scratch, beyond, unpack_limit, unpacker
 from octavo.format.legacy.message_set import wrapped_value
@@ -23,9 +24,9 @@ from octavo.kernels.layout import Code, Column, Kind
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# A filling of the columns ends with the batch, or the set of compressed batches, that brings it to this many bytes:
-# memory use stays flat, and columns in the CPU's cache are filled twice as fast as larger ones (measured with lz4 on a
-# core with 1.25 MB of L2).
+# A filling of the columns ends at the latest with the batch, or the set of compressed batches, that brings it to this
+# many bytes: memory use stays flat, and columns in the CPU's cache are filled twice as fast as larger ones (measured
+# with lz4 on a core with 1.25 MB of L2).
 TARGET_BYTES = 2 << 20
 # Compressed batches are decoded in sets of about this many decompressed bytes or batches, while the CPU caches them.
 UNPACK_BYTES = 256 << 10
@@ -97,7 +98,7 @@ class Decoder:
                 self._wrapper(view, table[first])
                 end = first + 1
             else:
-                raise _unreadable(table[first])
+                raise unreadable(BatchHeader.from_row(table[first]))
             first = end
         return first
 
@@ -206,7 +207,3 @@ class Decoder:
         )
         if code != Code.DONE:
             raise problem_of(code, at, found, position)
-
-
-def _unreadable(batch: np.void) -> CorruptionError:
-    return unreadable(int(batch["magic"]), int(batch["size"]), int(batch["flaws"]), int(batch["position"]))

@@ -54,12 +54,12 @@ def problem_of(code: int, position: int, found: int, unpacked_from: int | None =
     return kind(f"{sentence}, at byte {position} of what the batch unpacks to", position=unpacked_from)
 
 
-def unreadable(magic: int, size: int, flaws: int, position: int) -> CorruptRecordError:
+def unreadable(header: BatchHeader) -> CorruptRecordError:
     """The error for a batch whose records are out of reach: Kafka's CorruptRecordException."""
-    if flaws & Flaw.UNKNOWN_MAGIC:
-        return CorruptRecordError(f"magic {magic}, expected 0, 1 or 2", position=position)
-    sentence = f"a batch of {size} bytes, expected at least the {BATCH_OVERHEAD} of its header"
-    return CorruptRecordError(sentence, position=position)
+    if header.flaws & Flaw.UNKNOWN_MAGIC:
+        return CorruptRecordError(f"magic {header.magic}, expected 0, 1 or 2", position=header.position)
+    sentence = f"a batch of {header.size} bytes, expected at least the {BATCH_OVERHEAD} of its header"
+    return CorruptRecordError(sentence, position=header.position)
 
 
 def crc_mismatch(data: memoryview, header: BatchHeader) -> CorruptRecordError:

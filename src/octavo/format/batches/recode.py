@@ -16,7 +16,7 @@ from octavo.format.batches.batch import BatchTraits, build_columns, frame_batch
 from octavo.format.batches.decoder import Decoder
 from octavo.format.batches.header import BatchHeader
 from octavo.format.compression import Codec, Scratch, compress, decompress
-from octavo.kernels.layout import BATCH_OVERHEAD, CODEC_MASK, LOG_APPEND_TIME, Kind
+from octavo.kernels.layout import BATCH_OVERHEAD, CODEC_MASK, CONTROL, LOG_APPEND_TIME, Kind
 
 if TYPE_CHECKING:
     from octavo.kernels.columns import RecordColumns
@@ -37,13 +37,10 @@ class Recoder:
 
     def changes(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
         """Which batches would change. Markers and batches without records are never compressed."""
-        old: NDArray[np.bool_] = table["magic"] < 2
-        if self.codec is None:
-            return old
-        headers = (BatchHeader.from_row(row) for row in table[~old])
-        other = [header.codec_id != self.codec and header.count > 0 and not header.is_control for header in headers]
-        changes = old.copy()
-        changes[~old] = other
+        changes: NDArray[np.bool_] = table["magic"] < 2
+        if self.codec is not None:
+            is_data = (table["count"] > 0) & (table["attributes"] & CONTROL == 0)
+            changes |= is_data & (table["attributes"] & CODEC_MASK != int(self.codec))
         return changes
 
     def recode(self, data: memoryview, table: NDArray[np.void]) -> Iterator[bytes | memoryview]:
@@ -69,8 +66,7 @@ class Recoder:
                 continue
             messages = table[done : done + columns.rows]
             done += columns.rows
-            edges = _edges(messages)
-            for first, end in pairwise(edges):
+            for first, end in pairwise(_edges(messages)):
                 yield self._build(columns.taken(np.arange(first, end)), messages[first])
 
     def _wrapper(self, data: memoryview, row: np.void) -> bytes:

@@ -1,7 +1,7 @@
 """The parts of v2 records one by one, with their positions.
 
 A kernel decodes a whole batch or nothing. This module provides the records before the damaged one in an uncompressed
-batch, and the anatomy of a record. It loops over fields in plain Python, so no hot path uses it.
+batch, and the anatomy of a record. It loops over fields in plain Python, which is slow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RecordPart(NamedTuple):
     value: int | bytes | None
 
 
-class Deltas(NamedTuple):
+class BaseValues(NamedTuple):
     """The base values of a batch's records; `log_append_time` replaces all their timestamps."""
 
     base_offset: int
@@ -68,8 +68,9 @@ def record_parts(data: memoryview, start: int, end: int) -> Iterator[RecordPart]
         raise problem_of(Code.RECORD_LENGTH_MISMATCH, at, len(body) - at)
 
 
-def read_records(data: memoryview, start: int, end: int, count: int, deltas: Deltas) -> Iterator[Record]:
-    """The records of data[start:end] before the first damaged one, then the error that Kafka would raise, if any."""
+def read_records(data: memoryview, start: int, end: int, count: int, base: BaseValues) -> Iterator[Record]:
+    """Yields the records of data[start:end]; raises at the first damaged one, and, like Kafka, instead of yielding the
+    last one if bytes are left after it."""
     if count < 0:
         raise problem_of(Code.NEGATIVE_COUNT, start, count)
     for left in range(count - 1, -1, -1):
@@ -77,7 +78,7 @@ def read_records(data: memoryview, start: int, end: int, count: int, deltas: Del
         start = parts[-1].end
         if left == 0 and start != end:
             raise problem_of(Code.TRAILING_BYTES, start, end - start)
-        yield _record(parts, deltas)
+        yield _record(parts, base)
 
 
 def _sized(body: memoryview, at: int, name: str, beyond: Code) -> Iterator[RecordPart]:
@@ -90,14 +91,14 @@ def _sized(body: memoryview, at: int, name: str, beyond: Code) -> Iterator[Recor
     yield RecordPart(name, start, end, bytes(body[start:end]) if length >= 0 else None)
 
 
-def _record(parts: list[RecordPart], deltas: Deltas) -> Record:
+def _record(parts: list[RecordPart], base: BaseValues) -> Record:
     numbers = {part.name: part.value for part in parts if isinstance(part.value, int)}
     contents = {part.name: part.value for part in parts if not isinstance(part.value, int)}
-    timestamp = signed64(deltas.base_timestamp + numbers["timestampDelta"])
+    timestamp = signed64(base.base_timestamp + numbers["timestampDelta"])
     headers = [part.value for part in parts if part.name in ("headerKey", "headerValue")]
     return Record(
-        signed64(deltas.base_offset + numbers["offsetDelta"]),
-        timestamp if deltas.log_append_time is None else deltas.log_append_time,
+        signed64(base.base_offset + numbers["offsetDelta"]),
+        timestamp if base.log_append_time is None else base.log_append_time,
         contents["key"],
         contents["value"],
         tuple(_header(key, value) for key, value in zip(headers[::2], headers[1::2], strict=True)),

@@ -1,5 +1,4 @@
-"""Converts records between Python values and columns, for small amounts: it loops over records, so no hot path uses
-it."""
+"""Converts records between Python values and columns, for small amounts: it loops over records in plain Python."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""The rule for sound batches, used by all code that follows a log, whatever it does with unsound ones.
+"""The rule for sound batches, for code that follows a log, whatever it does at an unsound one.
 
-At an unsound batch, recovery cuts the log, reindexing ends, readers skip the batch or raise, and the cleaner gives up.
 There are two questions, because Kafka asks two:
 
-- Can the log be followed past the batch? Not if it is `broken`. A batch can be followed if its header is whole and its
-  CRC is right. Kafka's recovery checks nothing else: it keeps a batch with an unknown magic, or with a count of -1.
+- Can the log be followed past the batch? Not if it is `broken`: if its header is not whole, or its CRC is wrong.
+  Kafka's recovery keeps a batch with an unknown magic, or with a count of -1.
 - Can its records be read as well? Not if it is `unreadable`. A consumer fails at an unknown magic and at a negative
   count, and no broker accepts such a batch from a producer, nor one that ends before it begins.
 """
@@ -28,7 +27,7 @@ _V2 = 2
 
 
 def broken(table: NDArray[np.void]) -> NDArray[np.bool_]:
-    """The batches past which the log cannot be followed: their length, offsets and CRC cannot be trusted."""
+    """The batches past which the log cannot be followed."""
     mask: NDArray[np.bool_] = table["flaws"] & BROKEN != 0
     return mask
 
@@ -77,8 +76,7 @@ def sound_part(chunk: Chunk, base_offset: int) -> SoundPart:
     """The part of a chunk that belongs to the segment with this base offset.
 
     The CRC does not cover the offset, so a batch whose offsets cannot belong to this segment counts as broken, too.
-    (Kafka does not start on such a log. Batches whose offsets decrease within the segment stay:
-    `docs/decisions/0010-crashes.md`.)
+    Batches whose offsets decrease within the segment stay: see `docs/decisions/0010-crashes.md`.
     """
     table, found = chunk.table, chunk.summary
     is_ordinary = found.ascending and base_offset <= found.first_last_offset and not found.flaws & BROKEN

@@ -11,11 +11,7 @@ _MOST_BYTES = 1 << 20
 ReadAt = Callable[[memoryview, int], int]
 
 
-def _nowhere(position: int) -> int:
-    return position
-
-
-def zeros_end(read_at: ReadAt, position: int, end: int, skip_hole: Callable[[int], int] = _nowhere) -> int:
+def zeros_end(read_at: ReadAt, position: int, end: int, skip_hole: Callable[[int], int]) -> int:
     """The first position from `position` on with a non-zero byte; `end` if there is none, or where the file ends.
 
     `skip_hole` returns a position up to which everything is known to be zeros; that part is not read.

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 # The largest size to which one stream may decompress. Kafka has no such limit. An honest batch of the usual 1 MiB
-# (message.max.bytes) stays far below it, and a hostile one (33 KB of zstd can be 1 GiB of zeros) takes no more memory
-# than this.
+# (message.max.bytes) stays far below it, and a hostile one (33 KB of zstd can be 1 GiB of zeros) is refused.
 DEFAULT_LIMIT = 256 << 20
 LIMIT_VARIABLE = "OCTAVO_MAX_UNPACKED_BYTES"
 
@@ -46,8 +45,7 @@ class CodecModule(Protocol):
         """The stream that Kafka would write for this data, apart from the library's own choices."""
 
     @property
-    def decompress_into(self) -> Unpack:
-        """A function that reads everything that Kafka reads."""
+    def decompress_into(self) -> Unpack: ...
 
 
 def compress(codec: int, data: Buffer, *, level: int | None = None, magic: int = 2) -> bytes:
@@ -69,7 +67,8 @@ def decompress(
 ) -> memoryview:
     """The decompressed content of a stream: a view of the scratch's start, valid until the scratch is used again."""
     scratch = Scratch() if scratch is None else scratch
-    return scratch.view(0, decompress_into(codec, data, scratch, 0, magic=magic, limit=limit))
+    end = decompress_into(codec, data, scratch, 0, magic=magic, limit=limit)
+    return scratch.buffer[:end]
 
 
 def decompress_into(
@@ -77,8 +76,8 @@ def decompress_into(
 ) -> int:
     """Decompress a stream into the scratch from position `at` on; returns the position after its content.
 
-    Raises InvalidRecordError for a broken stream and DecompressionLimitError for one that unpacks to more than `limit`
-    bytes, with the position in `data`; the scratch keeps its content before `at`.
+    Raises InvalidRecordError for a broken stream or an unknown codec, and DecompressionLimitError for a stream that
+    unpacks to more than `limit` bytes; the scratch keeps its content before `at`.
     """
     limit = unpack_limit() if limit is None else limit
     try:
@@ -96,7 +95,7 @@ def beyond(error: DecompressionLimitError, limit: int, *, is_fixed: bool = False
 
 @cache
 def unpacker(codec: int, magic: int) -> Unpack:
-    """The fast path of `decompress_into`, for callers with many streams, given as views of bytes."""
+    """The codec's own function, for callers that decompress many streams and pass them as views of bytes."""
     if codec == Codec.NONE:
         return _copy_into
     if codec == Codec.ZSTD and magic < CODECS[Codec.ZSTD].min_magic:

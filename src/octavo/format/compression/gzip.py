@@ -39,7 +39,7 @@ def compress(data: memoryview, *, level: int, magic: int) -> bytes:
 
 
 def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
-    """Decompress all members; see CodecModule. As in Java, bytes after a member that are not a header are ignored."""
+    """Decompress all members; see `Unpack`. As in Java, bytes after a member that are not a header are ignored."""
     stop = at + limit
     position, at = _read_member(data, _read_header(data, 0), len(data), scratch, at, stop)
     while len(data) - position >= MIN_MEMBER_BYTES:
@@ -67,7 +67,7 @@ def _read_header(data: memoryview, position: int) -> int:
             raise InvalidRecordError("a gzip member that is cut off in its header", position=len(data))
     for flag in (FNAME, FCOMMENT):
         if flags & flag:
-            end = _behind_zero(data, end)
+            end = _after_zero(data, end)
     if flags & FHCRC:
         found, expected = _uint16(data, end), inflate.crc32(data[position:end]) & 0xFFFF
         if found != expected:
@@ -82,7 +82,7 @@ def _uint16(data: memoryview, position: int) -> int:
     return int(UINT16.unpack_from(data, position)[0])
 
 
-def _behind_zero(data: memoryview, position: int) -> int:
+def _after_zero(data: memoryview, position: int) -> int:
     for at in range(position, len(data)):
         if data[at] == 0:
             return at + 1
@@ -129,8 +129,8 @@ def _read_member(data: memoryview, start: int, feed: int, scratch: Scratch, at: 
 
 
 def _check_empty(stream: memoryview, position: int) -> None:
-    """Have zlib confirm that a stream is empty: isal reports some broken streams as empty, and zeros then
-    pass as their trailer."""
+    """Have zlib confirm that a stream is empty: isal reports some broken streams as empty, and zeros then pass as their
+    trailer."""
     judge = zlib.decompressobj(RAW_DEFLATE)
     try:
         is_empty = judge.decompress(stream, 1) == b"" and judge.eof

@@ -77,7 +77,7 @@ def _thorough_blocks(data: memoryview, level: int) -> list[bytes | memoryview]:
 
 
 def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
-    """Decompress one frame; see CodecModule."""
+    """Decompress one frame; see `Unpack`."""
     end = len(data)
     stop = at + limit
     if data[: len(HEADER)] == HEADER:  # Kafka's own frames, the usual case: nothing to interpret

@@ -15,8 +15,8 @@ class Scratch:
 
     __slots__ = ("buffer",)
 
-    def __init__(self, capacity: int = 0) -> None:
-        self.buffer = fresh_buffer(capacity)
+    def __init__(self) -> None:
+        self.buffer = fresh_buffer(0)
 
     def reserve(self, end: int, keep: int = 0) -> memoryview:
         """The whole buffer, at least `end` bytes long; the first `keep` bytes keep their content."""
@@ -26,10 +26,6 @@ class Scratch:
             grown[:keep] = buffer[:keep]
             self.buffer = buffer = grown
         return buffer
-
-    def view(self, start: int, end: int) -> memoryview:
-        """What was decompressed into these positions."""
-        return self.buffer[start:end]
 
 
 def fresh_buffer(capacity: int) -> memoryview:

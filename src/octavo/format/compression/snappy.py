@@ -14,7 +14,7 @@ MAGIC = b"\x82SNAPPY\x00"
 VERSIONS = Struct(">ii")  # version, minimum compatible version
 LENGTH = Struct(">i")
 HEADER = MAGIC + VERSIONS.pack(1, 1)
-BLOCK_BYTES = 32 * 1024  # the chunk size of Kafka's writer; a reader accepts any size
+BLOCK_BYTES = 32 * 1024  # the data in a chunk of Kafka's writer; a reader accepts larger ones
 MAX_CHUNK_BYTES = 512 * 1024 * 1024
 # A copy element of 3 bytes yields 64 bytes, so no block can expand further.
 MAX_RATIO = 22
@@ -25,7 +25,7 @@ _decompress_block, _decompressed_size = snappy.decompress_raw_into, snappy.decom
 
 
 def compress(data: memoryview, *, level: int, magic: int) -> bytes:
-    """A header and chunks of 32 KiB, the last one shorter; only the header if there is no data."""
+    """A header and chunks for 32 KiB of data each, the last one for the rest; only the header if there is no data."""
     pieces: list[bytes | memoryview] = [HEADER]
     for start in range(0, len(data), BLOCK_BYTES):
         block = data[start : start + BLOCK_BYTES]
@@ -36,7 +36,7 @@ def compress(data: memoryview, *, level: int, magic: int) -> bytes:
 
 
 def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
-    """Decompress like snappy-java's SnappyInputStream; see CodecModule."""
+    """Decompress like snappy-java's SnappyInputStream; see `Unpack`."""
     end = len(data)
     stop = at + limit
     if end == 0:

@@ -40,7 +40,7 @@ def _compress_bound(size: int) -> int:
 
 
 def decompress_into(data: memoryview, scratch: Scratch, at: int, *, magic: int, limit: int) -> int:
-    """Decompress any number of frames, including skippable ones; see CodecModule."""
+    """Decompress any number of frames, including skippable ones; see `Unpack`."""
     bound, declared = output_size(data)
     room = min(bound, limit)
     out = scratch.reserve(at + room, at)[at : at + room]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from octavo import kernels
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format.entry_layout import EntryLayout, Integers, integer_column
+from octavo.format.entry_layout import EntryLayout
 from octavo.kernels.integers import INT32_MAX, INT64_MAX
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class SparseIndex(ABC, Generic[_Entry]):
     """
 
     LAYOUT: ClassVar[EntryLayout]
+    KEY: ClassVar[str]  # the field whose values ascend from slot to slot
     __slots__ = ("_content", "base_offset", "cut_bytes", "slots")
 
     def __init__(self, slots: NDArray[np.void], base_offset: int, cut_bytes: int = 0) -> None:
@@ -70,13 +71,10 @@ class SparseIndex(ABC, Generic[_Entry]):
         """The absolute offsets of all slots."""
         return self.slots["relative_offset"].astype(np.int64) + self.base_offset
 
-    @abstractmethod
-    def keys(self) -> NDArray[np.int64]:
-        """The values that ascend from slot to slot."""
-
     def is_ascending(self) -> bool:
-        """Whether keys ascend and offsets never descend; otherwise the index cannot be searched."""
-        keys, offsets = self.keys(), self.slots["relative_offset"]
+        """Whether keys ascend, and offsets begin at the base offset or later and never descend; otherwise the index
+        cannot be searched."""
+        keys, offsets = self.slots[self.KEY], self.slots["relative_offset"]
         in_order = np.all(keys[1:] > keys[:-1]) and np.all(offsets[1:] >= offsets[:-1])
         return bool(in_order and (not len(offsets) or offsets[0] >= 0))
 
@@ -100,20 +98,17 @@ class SparseIndex(ABC, Generic[_Entry]):
 
     def sanity_check(self) -> None:
         """Kafka's check of an index: only the last entry and the length, not the order."""
-        self._check_last_offset()
-        if self.cut_bytes:
-            raise CorruptionError(
-                f"index of {len(self) * self.LAYOUT.size + self.cut_bytes} bytes, "
-                f"expected a multiple of {self.LAYOUT.size}",
-                position=len(self) * self.LAYOUT.size,
-            )
-
-    def _check_last_offset(self) -> None:
         if len(self) and self.slots["relative_offset"][-1] < 0:
             offset = self.base_offset + int(self.slots["relative_offset"][-1])
             raise CorruptionError(
                 f"last index entry names offset {offset}, expected {self.base_offset} (the base offset) or more",
                 position=(len(self) - 1) * self.LAYOUT.size,
+            )
+        if self.cut_bytes:
+            raise CorruptionError(
+                f"index of {len(self) * self.LAYOUT.size + self.cut_bytes} bytes, "
+                f"expected a multiple of {self.LAYOUT.size}",
+                position=len(self) * self.LAYOUT.size,
             )
 
     def _last_slot_up_to(self, field: str, target: int) -> int:
@@ -128,9 +123,3 @@ def relative_offset(offset: int, base_offset: int) -> int:
     if not 0 <= offset - base_offset <= INT32_MAX:
         raise EncodingError(f"offset {offset} is not in the range of an index with base offset {base_offset}")
     return offset - base_offset
-
-
-def relative_offsets(offsets: Integers, base_offset: int) -> NDArray[np.int64]:
-    """Many offsets as stored in index entries."""
-    highest = min(base_offset + INT32_MAX, INT64_MAX)
-    return integer_column("offset", offsets, base_offset, highest) - base_offset

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.format.entry_layout import EntryLayout, Integers, integer_column
-from octavo.format.indexes.index import SparseIndex, relative_offsets
-from octavo.kernels.integers import INT32_MAX
+from octavo.format.entry_layout import EntryLayout
+from octavo.format.indexes.index import SparseIndex, relative_offset
 
 ENTRY = EntryLayout(relative_offset="int32", position="int32")
 
 
 class OffsetPosition(NamedTuple):
-    """A batch starts at the position, and holds the offset or comes before it."""
+    """A batch starts at the position; it holds the offset or comes before it."""
 
     offset: int
     position: int
@@ -26,11 +26,12 @@ class OffsetIndex(SparseIndex[OffsetPosition]):
     """Entries by ascending offset.
 
     Since 3.9.1 and 4.0.1, Kafka stores the last offset of the batch at the position. Before, it stored the last offset
-    of the whole append that begins there; up to 1.1, its first offset. A reader may rely only on this: the batch lies
-    at or before the offset.
+    of the whole append that begins there; up to 1.1, its first offset. A reader may rely only on this: the first offset
+    of the batch at the position is not above the entry's.
     """
 
     LAYOUT = ENTRY
+    KEY = "position"  # offsets are allowed to repeat, positions are not
     __slots__ = ()
 
     def _entry(self, fields: tuple[int, int]) -> OffsetPosition:
@@ -40,16 +41,12 @@ class OffsetIndex(SparseIndex[OffsetPosition]):
         """The positions of all slots."""
         return self.slots["position"].astype(np.int64)
 
-    def keys(self) -> NDArray[np.int64]:
-        return self.positions()  # offsets are allowed to repeat, positions are not
-
     def last(self) -> OffsetPosition:
         """The last entry; the segment's start if the index is empty."""
         return self[-1] if len(self) else OffsetPosition(self.base_offset, 0)
 
     def lookup(self, offset: int) -> OffsetPosition:
-        """The entry with the largest offset that is not above this one, where reading begins; the start if there is
-        none."""
+        """The entry with the largest offset that is not above this one; the segment's start if there is none."""
         slot = self._last_slot_up_to("relative_offset", offset - self.base_offset)
         return self[slot] if slot >= 0 else OffsetPosition(self.base_offset, 0)
 
@@ -59,9 +56,6 @@ class OffsetIndex(SparseIndex[OffsetPosition]):
         return self[slot] if slot < len(self) else None
 
 
-def encode(offsets: Integers, positions: Integers, base_offset: int) -> bytes:
-    """The entries' bytes."""
-    return ENTRY.pack_columns(
-        relative_offset=relative_offsets(offsets, base_offset),
-        position=integer_column("position", positions, 0, INT32_MAX),
-    )
+def encode(offsets: Iterable[int], positions: Iterable[int], base_offset: int) -> bytes:
+    entries = zip(offsets, positions, strict=True)
+    return b"".join(ENTRY.pack(relative_offset(offset, base_offset), position) for offset, position in entries)

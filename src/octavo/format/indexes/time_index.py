@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from octavo.errors import CorruptionError, EncodingError
-from octavo.format.entry_layout import EntryLayout, Integers, integer_column
-from octavo.format.indexes.index import SparseIndex, relative_offset, relative_offsets
-from octavo.kernels.integers import INT64_MAX
+from octavo.format.entry_layout import EntryLayout
+from octavo.format.indexes.index import SparseIndex, relative_offset
 from octavo.kernels.layout import NO_TIMESTAMP
 
 ENTRY = EntryLayout(timestamp="int64", relative_offset="int32")
@@ -27,6 +27,7 @@ class TimeIndex(SparseIndex[TimestampOffset]):
     """Entries by ascending timestamp; offsets never descend."""
 
     LAYOUT = ENTRY
+    KEY = "timestamp"
     __slots__ = ()
 
     def _entry(self, fields: tuple[int, int]) -> TimestampOffset:
@@ -36,13 +37,9 @@ class TimeIndex(SparseIndex[TimestampOffset]):
         """The timestamps of all slots."""
         return self.slots["timestamp"].astype(np.int64)
 
-    def keys(self) -> NDArray[np.int64]:
-        return self.timestamps()
-
     def zero_tail(self) -> int:
-        """How many slots at the end are unused. The first slot may hold timestamp 0 at the base offset, which is all
-        zeros: a file with a single slot was trimmed to that entry, since a pre-sized one has more.
-        """
+        """How many slots at the end are unused. The first entry may have timestamp 0 and the base offset, and is then
+        all zeros: a file with a single slot is taken for one that was trimmed to its first entry."""
         return 0 if len(self) == 1 else super().zero_tail()
 
     def last(self) -> TimestampOffset:
@@ -72,12 +69,9 @@ def takes(last: TimestampOffset, entry: TimestampOffset) -> bool:
     return entry.timestamp > last.timestamp
 
 
-def encode(timestamps: Integers, offsets: Integers, base_offset: int) -> bytes:
-    """The entries' bytes."""
-    return ENTRY.pack_columns(
-        timestamp=integer_column("timestamp", timestamps, 0, INT64_MAX),
-        relative_offset=relative_offsets(offsets, base_offset),
-    )
+def encode(timestamps: Iterable[int], offsets: Iterable[int], base_offset: int) -> bytes:
+    entries = map(TimestampOffset._make, zip(timestamps, offsets, strict=True))
+    return b"".join(encode_entry(entry, base_offset) for entry in entries)
 
 
 def encode_entry(entry: TimestampOffset, base_offset: int) -> bytes:

@@ -39,7 +39,7 @@ class TxnIndex(NamedTuple):
 
 
 def decode(data: Buffer) -> TxnIndex:
-    """The entries in file order, which is the order of their last offsets."""
+    """The entries in file order; Kafka appends them with ascending last offsets."""
     aborted = []
     for slot, (version, *fields) in enumerate(ENTRY.view(data).tolist()):
         # Kafka checks only the first of the two bytes, as a signed number: versions 1 to 255 pass, and so do negative
@@ -53,7 +53,6 @@ def decode(data: Buffer) -> TxnIndex:
 
 
 def encode(aborted: Iterable[AbortedTxn]) -> bytes:
-    """The entries' bytes."""
     return b"".join(ENTRY.pack(VERSION, *txn) for txn in aborted)
 
 

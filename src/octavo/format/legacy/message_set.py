@@ -6,13 +6,9 @@ import zlib
 from collections.abc import Sequence
 from struct import error as StructError
 
-from octavo.errors import (
-    EncodingError,
-    InvalidRecordError,
-    UnsupportedCompressionTypeError,
-)
+from octavo.errors import EncodingError, InvalidRecordError, UnsupportedCompressionTypeError
 from octavo.format.compression import Codec, compress
-from octavo.format.record import Record, TimestampType
+from octavo.format.record import Record
 from octavo.kernels import layout
 
 
@@ -32,7 +28,9 @@ def encode_message(record: Record, magic: int, attributes: int = 0) -> bytes:
         entry = bytearray(header.pack(record.offset, size, 0, magic, attributes, *timestamp) + fields)
     except StructError as error:
         raise EncodingError(f"offset {record.offset}, attributes {attributes}: {error}") from None
-    return _with_checksum(entry)
+    checksum = zlib.crc32(memoryview(entry)[layout.MESSAGE_MAGIC_POSITION :])
+    entry[layout.MESSAGE_CRC_POSITION : layout.MESSAGE_MAGIC_POSITION] = checksum.to_bytes(4)
+    return bytes(entry)
 
 
 def encode_message_set(
@@ -40,21 +38,21 @@ def encode_message_set(
     magic: int,
     *,
     codec: Codec = Codec.NONE,
-    timestamp_type: TimestampType = TimestampType.CREATE_TIME,
-    log_append_time: int = layout.NO_TIMESTAMP,
+    log_append_time: int | None = None,
     level: int | None = None,
     stamp_inner: bool = False,
 ) -> bytes:
     """The records as brokers stored them with this magic: one message each, or one compressed wrapper around them all.
 
-    With LogAppendTime each outer message carries `log_append_time`. Inner messages keep their own timestamps unless
-    `stamp_inner` is set: then they carry the time and type too, as when a broker compresses the set itself.
+    In v1, outer messages get `log_append_time`, if it is given, as their timestamp. Inner messages keep their own
+    timestamps unless `stamp_inner` is set: then they carry the time and type too, as when a broker compresses the set
+    itself.
     """
-    appended = magic == 1 and timestamp_type is TimestampType.LOG_APPEND_TIME
-    type_bit = layout.LOG_APPEND_TIME if appended else 0
+    append_time = log_append_time if magic == 1 else None
+    type_bit = 0 if append_time is None else layout.LOG_APPEND_TIME
     inner_bit = 0
-    if appended and (stamp_inner or codec is Codec.NONE):
-        records = [record._replace(timestamp=log_append_time) for record in records]
+    if append_time is not None and (stamp_inner or codec is Codec.NONE):
+        records = [record._replace(timestamp=append_time) for record in records]
         inner_bit = type_bit
     if codec is Codec.NONE:
         return b"".join(encode_message(record, magic, inner_bit) for record in records)
@@ -67,7 +65,7 @@ def encode_message_set(
     first = records[0].offset if magic == 1 else 0
     relative = (record._replace(offset=record.offset - first) for record in records)
     inner = b"".join(encode_message(record, magic, inner_bit) for record in relative)
-    timestamp = log_append_time if appended else max(record.timestamp for record in records)
+    timestamp = max(record.timestamp for record in records) if append_time is None else append_time
     wrapper = Record(records[-1].offset, timestamp, None, compress(codec, inner, level=level, magic=magic))
     return encode_message(wrapper, magic, codec | type_bit)
 
@@ -86,12 +84,6 @@ def wrapped_value(view: memoryview, start: int, end: int) -> tuple[int, int]:
         sentence = f"a value of {value_length} bytes in a message that has {end - at} left"
         raise InvalidRecordError(sentence, position=at - 4)
     return at, at + value_length
-
-
-def _with_checksum(entry: bytearray) -> bytes:
-    checksum = zlib.crc32(memoryview(entry)[layout.MESSAGE_MAGIC_POSITION :])
-    entry[layout.MESSAGE_CRC_POSITION : layout.MESSAGE_MAGIC_POSITION] = checksum.to_bytes(4)
-    return bytes(entry)
 
 
 def _field(value: bytes | None) -> bytes:

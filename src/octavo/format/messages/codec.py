@@ -34,37 +34,36 @@ class PartsWriter(Protocol):
 def decode(message: MessageSchema, version: int, data: Bytes) -> Row:
     """Decode the message that fills `data` from the first byte to the last."""
     row, end = decode_prefix(message, version, data)
-    if end != len(data):
-        are_left = "byte is left" if len(data) - end == 1 else "bytes are left"
-        left = f"{len(data) - end} {are_left} after {message.name} version {version}"
-        raise CorruptionError(f"{left}, expected none", position=end)
+    check_end(data, end, f"{message.name} version {version}")
     return row
 
 
-def decode_prefix(message: MessageSchema, version: int, data: Bytes, position: int = 0) -> tuple[Row, int]:
-    """Decode the message that begins at `position`; also returns the position after it."""
-    try:
-        read = _reader(message, version)
-    except _UnknownVersionError as error:
-        raise CorruptionError(str(error), position=position) from None
-    return read(data, position)
+def check_end(data: Bytes, end: int, what: str) -> None:
+    """Raise if bytes are left after a message that ends here."""
+    left = len(data) - end
+    if left:
+        are_left = "byte is left" if left == 1 else "bytes are left"
+        raise CorruptionError(f"{left} {are_left} after {what}, expected none", position=end)
 
 
-def decode_lenient(message: MessageSchema, version: int, data: Bytes, position: int = 0) -> tuple[Row, int]:
-    """Like `decode_prefix`, but as lenient as Kafka's own reader, for a tool that shows damaged bytes as Kafka does.
+def decode_prefix(
+    message: MessageSchema, version: int, data: Bytes, position: int = 0, *, lenient: bool = False
+) -> tuple[Row, int]:
+    """Decode the message that begins at `position`; also returns the position after it.
 
-    Text that isn't UTF-8 contains U+FFFD, every negative length means null, tags may come in any order and their sizes
-    are not checked. Such a row cannot be written back.
+    `lenient` makes the reader as lenient as Kafka's own, for a tool that shows damaged bytes as Kafka does. Text that
+    isn't UTF-8 then contains U+FFFD, every negative length means null, tags may come in any order and their sizes are
+    not checked. Encoding such a row may give other bytes.
     """
     try:
-        read = _reader(message, version, lenient=True)
+        read = _reader(message, version, lenient)
     except _UnknownVersionError as error:
         raise CorruptionError(str(error), position=position) from None
     return read(data, position)
 
 
 def encode(message: MessageSchema, version: int, row: Row) -> bytes:
-    """Encode a message. `decode` returns the same row, with defaults for the fields that were missing."""
+    """Encode a message; a field missing from the row gets its default."""
     try:
         write = _writer(message, version)
     except _UnknownVersionError as error:
@@ -75,7 +74,7 @@ def encode(message: MessageSchema, version: int, row: Row) -> bytes:
 
 def prefix_reader_of(message: MessageSchema, version: int) -> Reader:
     """`decode_prefix` for one version, for a caller that reads many such messages."""
-    return _reader(message, version)
+    return _reader(message, version, False)
 
 
 def parts_writer_of(message: MessageSchema, version: int) -> PartsWriter:
@@ -90,7 +89,7 @@ class _UnknownVersionError(Exception):
 
 
 @cache
-def _reader(message: MessageSchema, version: int, lenient: bool = False) -> Reader:
+def _reader(message: MessageSchema, version: int, lenient: bool) -> Reader:
     encoding = _encoding(message, version, lenient)
     plain = struct_reader(message.fields, encoding, message.name)
     return plain if lenient else kernels.message_reader(struct_plan(message.fields, encoding), plain)

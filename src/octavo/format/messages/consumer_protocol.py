@@ -1,6 +1,6 @@
 """What members of the classic consumer protocol put into a group's metadata: subscription and assignment.
 
-Kafka reads an unknown version as the newest one it knows, since later versions only append fields.
+Kafka reads a version later than those it knows as its newest one, since later versions only append fields.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ def decode_assignment(data: Bytes) -> Versioned:
 
 
 def encode_assignment(version: int, row: Row) -> bytes:
-    """Encode an assignment."""
     return encode_versioned(ASSIGNMENT, version, row)
 
 

@@ -69,7 +69,7 @@ def _long_varint_reason(found: Bytes) -> str:
 
 
 def length_reader(path: str, *, flexible: bool, short: bool, nullable: bool, lenient: bool = False) -> LengthReader:
-    """A reader of the length of a string, bytes or array; -1 means null. `short`: two bytes unless it is flexible."""
+    """A reader of the length of a string, bytes or array; -1 means null. `short`: in two bytes, unless flexible."""
     if flexible:
         return _compact_length_reader(path, nullable)
     return _fixed_length_reader(path, short, nullable, lenient)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from octavo.errors import CorruptionError
-from octavo.format.messages.codec import decode_lenient
+from octavo.format.messages.codec import decode_prefix
 from octavo.format.messages.consumer_offsets import GROUP_METADATA
 from octavo.format.messages.consumer_protocol import ASSIGNMENT, PROTOCOL_TYPE, SUBSCRIPTION
 from octavo.format.messages.control import KRAFT_CONTROL_MESSAGES, WRITTEN_VERSION
@@ -56,7 +56,7 @@ def _show_consumer_protocol(shown: dict[str, Any], member: Row) -> None:
     for name, schema in (("subscription", SUBSCRIPTION), ("assignment", ASSIGNMENT)):
         try:
             version = schema.versions.nearest(read_version(schema, member[name]))
-            row, _ = decode_lenient(schema, version, member[name], VERSION_BYTES)
+            row, _ = decode_prefix(schema, version, member[name], VERSION_BYTES, lenient=True)
         except CorruptionError:
             continue
         shown[name] = json_value(schema, version, row)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
 from octavo.errors import CorruptionError
-from octavo.format.messages.codec import decode_prefix, encode
+from octavo.format.messages.codec import check_end, decode_prefix, encode
 from octavo.format.messages.notation import message
 from octavo.format.messages.primitive_readers import truncated, uvarint
 from octavo.format.messages.schema import MessageSchema, Row
@@ -119,7 +119,6 @@ def decode_key(types: Mapping[int, RecordType], data: Bytes) -> CoordinatorKey:
 
 
 def encode_key(kind: RecordType, row: Row) -> bytes:
-    """Encode a key."""
     return _PREFIX.pack(kind.id) + encode(kind.key, 0, row)
 
 
@@ -151,10 +150,7 @@ def decode_metadata(types: Mapping[int, MetadataType], data: Bytes) -> MetadataR
     version, start = uvarint(data, version_position, "the record version")
     kind = types[type_id]
     row, end = decode_prefix(kind.message, version, data, start)
-    if end != len(data):
-        are_left = "byte is left" if len(data) - end == 1 else "bytes are left"
-        left = f"{len(data) - end} {are_left} after {kind.name} version {version}"
-        raise CorruptionError(f"{left}, expected none", position=end)
+    check_end(data, end, f"{kind.name} version {version}")
     return MetadataRecord(kind, version, row)
 
 

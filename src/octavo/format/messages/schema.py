@@ -135,7 +135,11 @@ class Field:
 
     def default(self) -> Any:
         """The value of an absent field; a new object each time if it is mutable."""
-        return natural_default(self.type) if isinstance(self.declared_default, _Natural) else self.declared_default
+        if not isinstance(self.declared_default, _Natural):
+            return self.declared_default
+        if isinstance(self.type, Primitive):
+            return self.type.default
+        return [] if isinstance(self.type, Array) else {part.name: part.default() for part in self.type.fields}
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,10 +153,9 @@ class MessageSchema:
 
 
 class Encoding(NamedTuple):
-    """The version for which a coder is compiled, and whether that version is flexible.
+    """The version for which a coder is built, and whether that version is flexible.
 
-    `lenient` readers accept everything that Kafka's readers accept, including what its writers never write; see
-    `codec.decode_lenient`.
+    `lenient` readers accept damaged bytes that Kafka's own readers accept: see `codec.decode_prefix`.
     """
 
     version: int
@@ -162,10 +165,3 @@ class Encoding(NamedTuple):
     def is_compact(self, part: Field) -> bool:
         """Whether this field's own lengths are compact."""
         return self.flexible if part.flexible is None else self.version in part.flexible
-
-
-def natural_default(kind: Type) -> Any:
-    """The default for a field of this type: zero, empty, or a struct of defaults."""
-    if isinstance(kind, Primitive):
-        return kind.default
-    return [] if isinstance(kind, Array) else {part.name: part.default() for part in kind.fields}

@@ -39,7 +39,8 @@ def struct_writer(fields: tuple[Field, ...], encoding: Encoding, path: str) -> W
     version = encoding.version
     inline = [part for part in fields if version in part.versions and version not in part.tagged]
     absent = [part for part in fields if version not in part.versions and not part.ignorable]
-    steps = [*_inline_steps(inline, encoding, path), *_absent_steps(absent, encoding, path)]
+    refusals = ((part.name, part.default(), _refusal(part, version, f"{path}.{part.name}")) for part in absent)
+    steps = [*_inline_steps(inline, encoding, path), *refusals]
     known = {part.name for part in fields} | {UNKNOWN_TAGS}
     write_tags = _tag_section_writer(fields, encoding, path)
 
@@ -73,11 +74,6 @@ def _number_group_writer(group: list[Field], path: str) -> Writer:
         out.append(pack([row.get(name, default) for name, default in defaults]))
 
     return write
-
-
-def _absent_steps(absent: list[Field], encoding: Encoding, path: str) -> Iterable[_Step]:
-    for part in absent:
-        yield part.name, part.default(), _refusal(part, encoding.version, f"{path}.{part.name}")
 
 
 def _refusal(part: Field, version: int, path: str) -> Writer:

@@ -55,7 +55,6 @@ class WireFormat:
 
     def __init__(self, api: Api, version: int) -> None:
         self.api = api
-        self.version = version
         self.name = api.name
         self._read = prefix_reader_of(api.request, version)
         self._write = parts_writer_of(api.response, version)
@@ -116,8 +115,8 @@ def _response_has_tags(api: Api, version: int) -> bool:
 def _skip_tags(frame: Bytes, position: int) -> int:
     if position < len(frame) and frame[position] == 0:
         return position + 1
-    count, position = decode_uvarint(frame, position)
-    for _ in range(count):
+    tags, position = decode_uvarint(frame, position)
+    for _ in range(tags):
         _, position = decode_uvarint(frame, position)
         size, position = decode_uvarint(frame, position)
         position += size

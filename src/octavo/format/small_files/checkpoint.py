@@ -36,7 +36,6 @@ def decode(data: bytes, parse: Callable[[Line], _Entry]) -> list[_Entry]:
 
 
 def encode(entries: Sequence[str]) -> bytes:
-    """The file's bytes."""
     return "".join(f"{line}\n" for line in (VERSION, len(entries), *entries)).encode("utf-8")
 
 

@@ -90,7 +90,6 @@ class CommitStore:
 
 
 def encode(store: CommitStore) -> bytes:
-    """The file's bytes."""
     content: dict[str, Any] = {"version": VERSION, "done": dict(sorted(store.done.items())), "sweptMs": store.swept_ms}
     if store.pending is not None:
         parts = [
@@ -121,7 +120,6 @@ def encode(store: CommitStore) -> bytes:
 
 
 def decode(data: bytes) -> CommitStore:
-    """Decode the file's bytes."""
     content = decode_object(data, VERSION)
     done = {writer: _number(batch_id, f"done.{writer}") for writer, batch_id in _get(dict, content, "done").items()}
     pending = content.get("pending")

@@ -1,6 +1,6 @@
 """`meta.properties` in a log directory's root: the cluster and broker that the directory belongs to, and its own id.
 
-The log manager checks the rules for all directories of a broker (one cluster, one node, unique directory ids).
+Rules across the directories of a broker (one cluster, one node, unique directory ids) are not checked here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ class MetaProperties(NamedTuple):
 
 
 def decode(data: bytes) -> MetaProperties:
-    """Decode the file."""
     properties = java_properties.decode(data)
     version = _parsed(properties, "version", lambda text: parse_integer(text.strip(), 32)) or BROKER_ID_VERSION
     if version not in (BROKER_ID_VERSION, NODE_ID_VERSION):

@@ -55,7 +55,7 @@ class ProducerEntry(NamedTuple):
 
 
 def decode(data: Buffer) -> list[ProducerEntry]:
-    """The producers in file order, which is the meaningless order of Kafka's hash map."""
+    """The producers in file order, which has no meaning."""
     return [ProducerEntry(*fields) for fields in decode_table(data).tolist()]
 
 
@@ -94,7 +94,6 @@ def is_torn(data: Buffer) -> bool:
 
 
 def encode(producers: Iterable[ProducerEntry]) -> bytes:
-    """The file's bytes."""
     return _framed(b"".join(ENTRY.pack(*producer) for producer in producers))
 
 
