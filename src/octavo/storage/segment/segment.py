@@ -202,9 +202,8 @@ class Segment:
                 tail = tail._replace(next_offset=last_offset(chunk.table[-1]) + 1)
         return tail
 
-    def truncate_to(self, offset: int) -> int:
-        """Drop the first batch that reaches the offset, all after it and their entries; returns the number of bytes
-        cut.
+    def truncate_to(self, offset: int) -> None:
+        """Drop the first batch that reaches the offset, all after it and their entries.
 
         1. Find the batch, while the index can still lead to it. 2. Cut the indexes. 3. Cut the log. A crash in between
         leaves a log that is longer than its indexes say; recovery, which must follow a crash, rebuilds the indexes.
@@ -214,7 +213,8 @@ class Segment:
             self.files.offset_index.truncate_to(offset)
             self.files.time_index.truncate_to(offset)
             self.files.txn_index.truncate_to(offset)
-            cut = 0 if place is None else self.files.log.truncate_to(place.position)
+            if place is not None:
+                self.files.log.truncate_to(place.position)
         if self.size == 0:
             self.created_ms = self._clock.time_ms()
             self._first_timestamp = None
@@ -223,7 +223,6 @@ class Segment:
         counters = self._read_counters()[:]
         counters[_MAX_TIMESTAMP], counters[_MAX_TIMESTAMP_OFFSET] = largest
         self._counters = counters
-        return cut
 
     def reset_index(self) -> None:
         """Forget all entries and counts, before the batches are counted again."""
