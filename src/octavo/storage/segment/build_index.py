@@ -97,8 +97,6 @@ def _indexable(chunk: Chunk, base_offset: int) -> tuple[NDArray[np.void], str | 
             table, problem = up_to_marker(table, rows, damage)
     far = np.flatnonzero(last_offsets(table) - base_offset > INT32_MAX)
     if len(far):
-        offset = int(table[far[0]]["base_offset"])
-        return table[
-            : far[0]
-        ], f"offset {offset} is too far from the segment's base offset; recovery splits such a segment"
+        offset, table = int(table[far[0]]["base_offset"]), table[: far[0]]
+        problem = f"offset {offset} is too far from the segment's base offset; recovery splits such a segment"
     return table, problem

@@ -32,8 +32,8 @@ class IndexFile(Generic[_Index]):
     """An index of one segment, opened when first used. Thread-safe: a lock guards the mapping and the count.
 
     A file that was never trimmed ends in zeros; those slots are free, not entries. (Kafka counts them as entries
-    until recovery rebuilds the file.) If entries are out of order, the file is rebuilt from the log when it is first
-    opened.
+    until recovery rebuilds the file.) If entries are out of order, or too many for any index, the file is rebuilt from
+    the log when it is first opened.
     """
 
     INDEX: ClassVar[type[SparseIndex[Any]]]
