@@ -63,15 +63,10 @@ def _build(columns: RecordColumns, batch: BatchRow, codec: Codec, assignment: As
     )
     try:
         if not columns.rows:
-            return _build_nothing(origin, assignment)
+            origin.check()  # Kafka's builder still checks the producer, and fails with LogAppendTime
+            if assignment.log_append_time is not None:
+                raise EncodingError("a batch without records cannot have LogAppendTime")
+            return b""
         return build_columns(columns, assignment.traits(codec, origin))
     except EncodingError as error:
         raise UnforeseenBatchError(f"{batch} cannot be rebuilt: {error}") from error
-
-
-def _build_nothing(origin: Origin, assignment: Assignment) -> bytes:
-    """No bytes; but as in Kafka, the producer must be valid, and LogAppendTime is an error."""
-    origin.check()
-    if assignment.log_append_time is not None:
-        raise EncodingError("a batch without records cannot have LogAppendTime")
-    return b""

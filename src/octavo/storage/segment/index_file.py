@@ -76,7 +76,12 @@ class IndexFile(Generic[_Index]):
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at or after this offset."""
         with self._lock:
-            self._drop_from(self._index().slots_below(offset))
+            kept = self._index().slots_below(offset)
+            dropped = len(self) - kept
+            if dropped > 0:
+                # Overwrite dropped entries with zeros, so that they do not come back after a crash.
+                self._readable().write(bytes(dropped * self.entry_bytes), kept * self.entry_bytes)
+                self._set_count(kept)
 
     def reset(self) -> None:
         """Drop all entries."""
@@ -233,13 +238,6 @@ class IndexFile(Generic[_Index]):
         if (mapping := self._mapping) is not None:
             self._mapping, self._mapped_bytes = None, 0  # first, so that nobody finds a closed mapping
             mapping.close()
-
-    def _drop_from(self, kept: int) -> None:
-        # Overwrite dropped entries with zeros, so that they do not come back after a crash.
-        dropped = len(self) - kept
-        if dropped > 0:
-            self._readable().write(bytes(dropped * self.entry_bytes), kept * self.entry_bytes)
-            self._set_count(kept)
 
 
 class OffsetIndexFile(IndexFile[OffsetIndex]):

@@ -24,6 +24,7 @@ from octavo.format.indexes.time_index import TimestampOffset
 from octavo.format.names import Transient
 from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.layout import INDEX_COUNTERS, NO_TIMESTAMP
+from octavo.storage.segment.build_index import new_counters
 from octavo.storage.segment.index_file import OffsetIndexFile
 from octavo.storage.segment.log_file import BatchPlace, SearchBy
 from octavo.storage.segment.segment_files import SegmentFiles
@@ -247,8 +248,7 @@ class Segment:
             if (counters := self._counters) is None:
                 offset_index, largest = self.files.offset_index, self.files.time_index.last()
                 last_offset = offset_index.last().offset if len(offset_index) else self.base_offset - 1
-                counters = array("q", [self.base_offset, 0, *largest, last_offset, largest.timestamp])
-                self._counters = counters
+                self._counters = counters = new_counters(self.base_offset, last_offset, largest)
             return counters
 
     def _read_max_timestamp(self) -> TimestampOffset:
