@@ -8,12 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from octavo.errors import (
-    InconsistentTopicIdError,
-    KafkaStorageError,
-    OffsetOutOfRangeError,
-    PolicyViolationError,
-)
+from octavo.errors import InconsistentTopicIdError, KafkaStorageError, OffsetOutOfRangeError, PolicyViolationError
 from octavo.format import kafka_uuid
 from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.names import PARTITION_METADATA
@@ -79,7 +74,7 @@ class PartitionLog(Log):
 
     @property
     def leader_epoch(self) -> int:
-        """The latest leader epoch so far, for appends as the leader; 0 if there was none."""
+        """The largest leader epoch so far, for appends as the leader; 0 if there was none."""
         return self.epochs.leader_epoch
 
     def end_offset_for_epoch(self, epoch: int) -> EpochEnd:
@@ -156,8 +151,7 @@ class PartitionLog(Log):
             return shorten.retention_round(self, dry_run=dry_run)
 
     def delete_records(self, offset: int) -> int:
-        """Raise the log start to an offset (-1: the high watermark); returns the log start. Retention removes the
-        files."""
+        """Raise the log start to an offset (-1: the high watermark) and return it. Retention removes the files."""
         with self.changing("delete records"):
             if "compact" in self.config.cleanup_policy and "delete" not in self.config.cleanup_policy:
                 policy = ",".join(self.config.cleanup_policy)
