@@ -10,7 +10,7 @@ from octavo.config import LogConfig
 from octavo.format.names import Transient
 from octavo.storage.segment.delete import Deleter
 from octavo.storage.segment.segment import Segment
-from octavo.storage.segment.swap import Swap
+from octavo.storage.segment.swap import swap
 from tests.crash.fault_filesystem import SAMPLES, Crash, FaultFileSystem, Inode, Loss
 from tests.crash.life import CONFIG, FOLDER, Life, batches, check_found
 from tests.storage.batches import batch, last_offset, walked
@@ -42,7 +42,7 @@ def compaction(life: Life) -> None:
     cleaned.files.flush()
     life.flushed = {offset: data for offset, data in life.flushed.items() if offset >= end or offset not in dropped}
     deleter = Deleter(life.filesystem, life.scheduler)
-    Swap(life.filesystem, FOLDER, log.segments, deleter).replace(old, [cleaned], 60_000)
+    swap(log.segments, old, [cleaned], deleter, 60_000)
     life.scheduler.advance(60_000)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,12 @@ from octavo.kernels.layout import BATCH
 from octavo.storage.append_origin import AppendOrigin
 from octavo.storage.producers.check import NO_PRODUCERS
 from octavo.storage.producers.entry import CachedBatch
+from octavo.storage.producers.files import Producers
+from octavo.storage.producers.snapshots import SnapshotFiles
 from octavo.storage.producers.state import PRODUCER_ID_EXPIRATION_MS, ProducerStateManager
+from octavo.storage.segment.segments import Segments
+from octavo.system.clock import ManualClock
+from octavo.system.filesystem import LocalFileSystem
 from tests.storage.producer_batches import ABORT, COMMIT, MAX_SEQUENCE, PRODUCER, append, data, emptied, marker
 
 DAY_MS = PRODUCER_ID_EXPIRATION_MS
@@ -243,14 +250,18 @@ def test_the_last_of_several_entries_of_a_producer_counts() -> None:
     assert [(entry.producer_id, entry.epoch) for entry in manager.table] == [(7, 2), (8, 9)]
 
 
-def test_the_newest_sound_snapshot_is_loaded() -> None:
+def test_the_newest_sound_snapshot_is_loaded(tmp_path: Path) -> None:
     sound = producer_snapshot.encode([ProducerEntry(7, 3, 4, 9, 0, 500, -1, -1)])
-    files = {10: sound, 20: sound[:-1], 30: b""}
-    manager = ProducerStateManager()
-    assert manager.load_newest(files, files.__getitem__, log_start_offset=2, now_ms=501) == [30, 20]
-    assert manager.map_end_offset == 10 and len(manager.table) == 1
-    assert manager.load_newest([20], files.__getitem__, log_start_offset=2, now_ms=501) == [20]
-    assert (manager.map_end_offset, manager.last_snapshot_offset) == (2, 2) and manager.is_empty
+    for kept, files in (([10], {10: sound, 20: sound[:-1], 30: b""}), ([], {20: sound[:-1]})):
+        for path in tmp_path.iterdir():
+            path.unlink()
+        for offset, content in files.items():
+            (tmp_path / f"{offset:020}.snapshot").write_bytes(content)
+        snapshots = SnapshotFiles(LocalFileSystem(), tmp_path)
+        producers = Producers(snapshots, ManualClock(501), expiration_ms=DAY_MS)
+        producers.rebuild(Segments(), 2, 40, clean=False)
+        assert snapshots.offsets == [*kept, 40]
+        assert [entry.producer_id for entry in producers.table] == [7] * len(kept)
 
 
 @pytest.mark.parametrize(("now_ms", "is_gone"), [(106 + DAY_MS - 1, False), (106 + DAY_MS, True)])

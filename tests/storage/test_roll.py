@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from octavo.config import LogConfig
 from octavo.storage.log.roll import RollReason, new_base_offset, roll_reason
@@ -28,7 +28,7 @@ class Incoming(NamedTuple):
 
 
 CONFIG = LogConfig.of({"segment.bytes": 1000, "segment.ms": 500})
-ACTIVE = FakeSegment(base_offset=10, size=900, first_timestamp=2000, created_ms=7000, jitter_ms=0, is_index_full=False)
+ACTIVE: Any = FakeSegment(10, size=900, first_timestamp=2000, created_ms=7000, jitter_ms=0, is_index_full=False)
 INCOMING = Incoming(size=100, last_offset=20, max_timestamp=2500)
 
 

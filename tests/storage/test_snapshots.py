@@ -56,7 +56,7 @@ def test_stray_snapshots_are_removed_except_that_of_a_clean_stop(
 
 def test_a_snapshot_is_marked_as_deleted_once(tmp_path: Path) -> None:
     found = snapshots(tmp_path, 10)
-    assert found.mark_deleted(10) == tmp_path / "00000000000000000010.snapshot.deleted"
-    assert found.mark_deleted(10) is None
+    assert found.mark_deleted([10]) == [tmp_path / "00000000000000000010.snapshot.deleted"]
+    assert found.mark_deleted([10]) == []
     assert found.latest_offset is None
     assert [path.name for path in tmp_path.iterdir()] == ["00000000000000000010.snapshot.deleted"]

@@ -14,8 +14,7 @@ from octavo.scanner.places.wrong_place import check_log_dir
 from octavo.storage.directory.log_roots import Paths
 from octavo.system.filesystem import LocalFile, is_disk_failure
 from octavo.system.os_errors import described, placed
-from octavo.system.url_path import UrlPath
-from octavo.system.urls import local_path
+from octavo.system.urls import UrlPath, local_path
 
 # Opening a log reads the end of its last segment, and a consumer's request about 1 MB of each partition.
 _BLOCK_BYTES = 4 << 20

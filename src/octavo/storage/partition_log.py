@@ -6,14 +6,19 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from octavo.errors import KafkaStorageError, OffsetOutOfRangeError, PolicyViolationError
+from octavo.errors import InconsistentTopicIdError, KafkaStorageError, OffsetOutOfRangeError, PolicyViolationError
+from octavo.format import kafka_uuid
 from octavo.format.indexes.txn_index import AbortedTxn
+from octavo.format.names import PARTITION_METADATA
 from octavo.format.record import SpecialTimestamp
+from octavo.format.small_files import partition_metadata
+from octavo.format.small_files.partition_metadata import PartitionMetadata
 from octavo.kernels.integers import INT32_MAX
 from octavo.storage.append.append import AppendResult, append
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
+from octavo.storage.files.small_file import read_file, replace_file
 from octavo.storage.log import lookup, read, shorten
 from octavo.storage.log.epochs import EpochEnd
 from octavo.storage.log.flush import flush
@@ -22,19 +27,17 @@ from octavo.storage.log.lookup import FoundOffset
 from octavo.storage.log.read import Fetched, Isolation, ReadRequest
 from octavo.storage.log.retain import Verdict
 from octavo.storage.log.roll import roll
-from octavo.storage.log.topic_id_file import TopicIdFile
 from octavo.storage.producers.entry import ProducerStateEntry
 from octavo.storage.recovery.load import LoadRequest, load
 from octavo.storage.recovery.recover import no_progress
 from octavo.storage.segment.delete import remove_folder
 from octavo.storage.segment.segment import Segment
-from octavo.storage.segment.swap import Swap
+from octavo.storage.segment.swap import swap
 from octavo.system.forks import FORKED
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-_Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 
 _CLOSED = "it is closed"
@@ -45,8 +48,7 @@ TO_HIGH_WATERMARK = -1
 
 
 class PartitionLog(Log):
-    """Thread-safe. Appends, rolls, retention and truncation take turns. Readers do not wait for them, unless a file is
-    removed before it can be opened.
+    """Thread-safe. Changes take turns; readers seldom wait for them.
 
     With `is_sole_replica`, each append raises the high watermark to the log's end.
     """
@@ -67,11 +69,12 @@ class PartitionLog(Log):
         self.flushed_up_to = request.flushed_up_to  # before it was opened, as its checkpoint said
         self._request = request
         self._filesystem = request.environment.filesystem
-        self._topic_id_file = TopicIdFile(self._filesystem, self.folder)
+        found = read_file(self._filesystem, self.folder / PARTITION_METADATA, partition_metadata.decode)
+        self.topic_id = None if found is None else found.topic_id  # brokers before 2.8 did not store it
 
     @property
     def leader_epoch(self) -> int:
-        """The epoch of our own appends."""
+        """The largest leader epoch so far, for appends as the leader; 0 if there was none."""
         return self.epochs.leader_epoch
 
     def end_offset_for_epoch(self, epoch: int) -> EpochEnd:
@@ -79,12 +82,12 @@ class PartitionLog(Log):
         return self.epochs.end_offset_for(epoch, self.log_end_offset) or EpochEnd(-1, -1)
 
     def producer_entries(self) -> list[ProducerStateEntry]:
-        """What the log knows about its producers, by producer id."""
+        """What the log knows about each of its producers."""
         with self.lock:
             return list(self.producers.table)
 
     def producer(self, producer_id: int) -> ProducerStateEntry | None:
-        """What the log knows about a producer."""
+        """What the log knows about a producer; None if nothing."""
         with self.lock:
             return self.producers.table.get(producer_id)
 
@@ -97,11 +100,11 @@ class PartitionLog(Log):
         transaction_version: int | None = None,
         trusted: bool = False,
     ) -> AppendResult:
-        """Append batches and assign the log's next offsets to them. A writable buffer is changed in place."""
+        """Append batches and assign the log's next offsets to them. A writable buffer may be changed in place."""
         return append(self, data, AppendRequest(origin, leader_epoch, transaction_version, trusted))
 
     def append_as_follower(self, data: Buffer, *, leader_epoch: int = INT32_MAX) -> AppendResult:
-        """Append batches that keep their offsets, up to the first batch of a later leader epoch than the given one."""
+        """Append batches that keep their offsets; those from the first one of a later leader epoch on are left out."""
         return append(self, data, AppendRequest(AppendOrigin.REPLICATION, leader_epoch))
 
     def read(
@@ -112,18 +115,18 @@ class PartitionLog(Log):
         *,
         min_one_batch: bool = True,
     ) -> Fetched:
-        """A file range that starts with the first batch with the offset or a later one; OffsetOutOfRangeError outside
-        the log."""
-        return self._reading(self._read, ReadRequest(start_offset, max_bytes, min_one_batch), isolation)
+        """The batches from the one that holds the offset, or the next one, as a file range; OffsetOutOfRangeError
+        outside the log."""
+        return self._reading(lambda: self._read(ReadRequest(start_offset, max_bytes, min_one_batch), isolation))
 
     def fetch(self, start_offset: int, max_bytes: int, isolation: Isolation) -> tuple[Fetched, bytes]:
         """Like `read`, but also returns the bytes."""
 
-        return self._reading(self._read_bytes, ReadRequest(start_offset, max_bytes), isolation)
+        def read_bytes() -> tuple[Fetched, bytes]:
+            found = self._read(ReadRequest(start_offset, max_bytes), isolation)
+            return found, found.read()
 
-    def _read_bytes(self, request: ReadRequest, isolation: Isolation) -> tuple[Fetched, bytes]:
-        found = self._read(request, isolation)
-        return found, found.read()
+        return self._reading(read_bytes)
 
     def _read(self, request: ReadRequest, isolation: Isolation) -> Fetched:
         committed = isolation is Isolation.READ_COMMITTED
@@ -134,13 +137,16 @@ class PartitionLog(Log):
         return self._reading(lambda: read.aborted_transactions(self.segments, start_offset, upper_bound_offset))
 
     def offset_for_timestamp(self, timestamp: int, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> FoundOffset:
-        """The answer of ListOffsets for a timestamp or a `SpecialTimestamp`."""
+        """The answer to ListOffsets for a timestamp or a `SpecialTimestamp`."""
         if timestamp < 0 and timestamp != SpecialTimestamp.MAX_TIMESTAMP:
             return lookup.special_offset(self, timestamp, isolation)
-        return self._reading(lookup.searched_offset, self, timestamp, isolation)
+        return self._reading(lambda: lookup.searched_offset(self, timestamp, isolation))
 
     def retain(self, *, dry_run: bool = False) -> list[Verdict]:
-        """Run one round of retention: drop the segments past a limit; returns what happens to each segment and why."""
+        """Run one round of retention: drop the segments past a limit; returns what happens to each segment and why.
+
+        With `dry_run` nothing is dropped.
+        """
         with self.changing("retain"):
             return shorten.retention_round(self, dry_run=dry_run)
 
@@ -169,11 +175,11 @@ class PartitionLog(Log):
             shorten.truncate_fully(self, offset, log_start_offset)
 
     def replace_segments(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
-        """Replace segments by others that were written next to them (as `.cleaned`), all or none."""
+        """Replace segments with others that were written next to them (as `.cleaned`), all or none."""
         with self.changing("replace segments"):
-            swap = Swap(self._filesystem, self.folder, self.segments, self.deleter)
-            gone = swap.replace(old, new, self.config.file_delete_delay_ms)
-            shorten.delete_snapshots(self, gone)
+            swap(self.segments, old, new, self.deleter, self.config.file_delete_delay_ms)
+            taken = {segment.base_offset for segment in new}
+            shorten.delete_snapshots(self, [segment for segment in old if segment.base_offset not in taken])
             self.update_high_watermark(self.high_watermark)  # its position may have changed
 
     def roll(self) -> None:
@@ -187,30 +193,33 @@ class PartitionLog(Log):
             flush(self, self.log_end_offset)
 
     def remove_expired_producers(self) -> None:
-        """Forget the producers that have been idle for producer.id.expiration.ms."""
+        """Forget the producers that have been idle for producer.id.expiration.ms, unless they are in a transaction."""
         with self.changing("expire producers"):
             self.producers.remove_expired(self.environment.clock.time_ms())
 
-    @property
-    def topic_id(self) -> bytes | None:
-        """The topic's id; None if there is no partition.metadata."""
-        return self._topic_id_file.topic_id
-
     def check_topic_id(self, topic_id: bytes) -> None:
-        """Raise InconsistentTopicIdError for the id of another topic."""
-        self._topic_id_file.check(topic_id)
+        """Raise InconsistentTopicIdError if the log has another topic's id."""
+        if self.topic_id is not None and self.topic_id != topic_id:
+            found, expected = kafka_uuid.to_text(self.topic_id), kafka_uuid.to_text(topic_id)
+            problem = f"its topic id is {found}, expected {expected}: another topic had the same name"
+            advice = "use another log directory, or move this folder away"
+            raise InconsistentTopicIdError(f"{self.folder}: {problem}; {advice}")
 
     def set_topic_id(self, topic_id: bytes) -> None:
-        """Write partition.metadata unless it already has this id; refuse a different id."""
+        """Write partition.metadata unless it already has this id; InconsistentTopicIdError if it has another one."""
         with self.usable("write partition.metadata"):
-            self._topic_id_file.write(topic_id)
+            self.check_topic_id(topic_id)
+            if self.topic_id is None:
+                content = partition_metadata.encode(PartitionMetadata(topic_id))
+                replace_file(self._filesystem, self.folder / PARTITION_METADATA, content)
+                self.topic_id = topic_id
 
     def close(self) -> None:
         """Leave the folder as after a clean stop; the log cannot be used afterwards.
 
-        1. Write a snapshot of the producers at the log's end. 2. Write the closing time index entry and trim the files.
-        3. Sync everything. A log that was loaded clean and never changed needs no work; in a large directory that is
-        most of them.
+        1. Write a snapshot of the producers at the log's end. 2. Write the closing time index entry and trim the files
+        of the active segment. 3. Flush. A log that was loaded clean and never changed needs no work; in a large
+        directory that is most of them.
         """
         if self.closed_because == _CLOSED:
             return
@@ -241,22 +250,22 @@ class PartitionLog(Log):
             remove_folder(self._filesystem, self.folder)
 
     def disown(self) -> None:
-        """In a forked child: refuse every use. The lock is replaced, since a thread of the parent may have held it."""
+        """In a forked child: refuse any use. The lock is replaced, since a thread of the parent may have held it."""
         self.closed_because = FORKED
         self.lock = threading.RLock()
 
-    def _reading(self, read_once: Callable[_Given, _Result], *given: _Given.args, **named: _Given.kwargs) -> _Result:
+    def _reading(self, read_once: Callable[[], _Result]) -> _Result:
         """Read; if a file is removed before it can be opened, read again under the lock, which prevents that."""
         if self.closed_because is None:
             try:
-                return read_once(*given, **named)
+                return read_once()
             except FileNotFoundError:
                 pass
             except OSError as error:
                 raise self.failed("read", error) from error
         with self.usable("read"), self.lock:
             self.make_certain("read")
-            return read_once(*given, **named)
+            return read_once()
 
     def reload(self) -> None:
         """Load the log again after an interrupted change; the lock is held."""

@@ -31,7 +31,7 @@ class LocalLock:
             raise BlockingIOError(errno.EDEADLK, "this process has opened it already")
         existed = path.exists()
         self._descriptor = open_owned(path, os.O_RDWR | os.O_CREAT)
-        if not _is_writable(path.parent):  # a crash left the file; whoever locks it could change nothing else
+        if not _is_writable(path.parent):  # the file was there, but nothing else could be written
             os.close(self._descriptor)
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path.parent))
         try:

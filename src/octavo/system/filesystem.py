@@ -1,6 +1,6 @@
-"""The file system as seen by the writing side: all its reads and writes go through a `FileSystem`.
+"""The file system as the writing side sees it, so that tests can replace it.
 
-Tests use one that stops at a chosen write, sync, rename or unlink, and loses what was not synced.
+They use one that stops at a chosen write, sync, rename or unlink, and loses what was not synced.
 """
 
 from __future__ import annotations

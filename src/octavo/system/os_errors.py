@@ -19,7 +19,7 @@ _HINTS = {
 
 @contextmanager
 def placed(path: object) -> Iterator[None]:
-    """Add a path to an OSError that names no file."""
+    """Add a path or an address to an OSError that names no file."""
     try:
         yield
     except OSError as error:

@@ -46,7 +46,7 @@ class Scheduler(Protocol):
     ) -> ScheduledTask: ...
 
     def shutdown(self) -> None:
-        """Run the remaining one-time tasks, such as removals of files, then nothing more; returns when all are done.
+        """Run the remaining one-time tasks, such as removals of files, then nothing more.
 
         After an interrupt it can be called again.
         """
@@ -168,7 +168,7 @@ class EndScheduler:
     def schedule(
         self, name: str, run: Callable[[], None], *, delay_ms: int = 0, period_ms: int | None = None
     ) -> ScheduledTask:
-        task = ScheduledTask(_monotonic_ms() + delay_ms, name, run, period_ms)
+        task = ScheduledTask(SystemClock().monotonic_ms() + delay_ms, name, run, period_ms)
         self._tasks.append(task)
         return task
 
@@ -198,7 +198,7 @@ class JobScheduler(ThreadScheduler):
     ) -> ScheduledTask:
         if period_ms is None:
             return super().schedule(name, run, delay_ms=delay_ms)
-        return ScheduledTask(_monotonic_ms() + delay_ms, name, run, period_ms, cancelled=True)
+        return ScheduledTask(self._clock.monotonic_ms() + delay_ms, name, run, period_ms, cancelled=True)
 
     def begin_job(self) -> None:
         """Drop the tasks that opening the directory scheduled, and start running new ones."""
@@ -213,7 +213,3 @@ def _run(task: ScheduledTask) -> None:
         task.run()
     except Exception:
         _log.exception("background task %s failed", task.name)
-
-
-def _monotonic_ms() -> int:
-    return time.monotonic_ns() // 1_000_000

@@ -1,4 +1,4 @@
-"""What Python shows of an object: a line in a console, a table in a notebook."""
+"""Counts, sizes, names and tables, as messages and notebooks show them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Tells paths from URLs, and shows a URL without what must stay secret."""
+"""Tells paths from URLs, shows a URL without what must stay secret, and makes paths of URLs."""
 
 from __future__ import annotations
 
 import re
+from pathlib import PosixPath
+from typing import Self
 from urllib.parse import unquote, urlsplit
 
 from octavo.errors import ScanError
@@ -61,3 +63,14 @@ def _secrets(url: str) -> list[str]:
     pairs = [pair.partition("=") for pair in url.partition("?")[2].split("&")]
     found = {user, password, *(value for name, _, value in pairs if name not in _HARMLESS)}
     return sorted({*found, *map(unquote, found)} - {""}, key=len, reverse=True)
+
+
+class UrlPath(PosixPath):
+    """The path of a file at a URL, without the URL's secrets. Only a file system that knows the URL can open it."""
+
+    def __str__(self) -> str:
+        return super().__str__().replace(":/", "://", 1)  # a path has no empty parts
+
+    def absolute(self) -> Self:
+        """The path itself: no current directory comes before it."""
+        return self

@@ -27,11 +27,11 @@ _SETS_PER_SEGMENT = 16
 
 
 class AppendResult(NamedTuple):
-    """The outcome of an append; the offsets are -1 if there was nothing to append."""
+    """The outcome of an append; the offsets are -1 if there was no whole batch."""
 
     first_offset: int
     last_offset: int
-    log_append_time: int  # -1 with CreateTime; for a duplicate, the largest timestamp of the batch in the log
+    log_append_time: int  # -1 if none was assigned; for a duplicate, the largest timestamp of the batch in the log
     log_start_offset: int
     is_duplicate: bool = False  # the batch is already in the log, with these offsets
 
@@ -75,7 +75,10 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
                     batches = assign_plain(view, surveyed, *assigned)
                 if batches is None:
                     info = info or examine(view, request, max_message_bytes)
-                    batches = _examined(log, view, info, request, Assignment(*assigned))
+                    if request.origin.assigns_offsets:
+                        batches = assign_offsets(view, info, request, Assignment(*assigned))
+                    else:
+                        batches = _keep_offsets(log, view, info)
                 result = _write(log, batches, request, now_ms)
             except AppendRejected:
                 log.is_uncertain = False
@@ -88,24 +91,14 @@ def append(log: Log, data: Buffer, request: AppendRequest) -> AppendResult:
     return result
 
 
-def _examined(
-    log: Log, view: memoryview, info: AppendInfo, request: AppendRequest, assignment: Assignment
-) -> WritableBatches:
-    """Step 1; for batches that keep their offsets also step 2."""
-    if request.origin.assigns_offsets:
-        return assign_offsets(view, info, request, assignment)
-    kept = _keep_offsets(view, info, assignment.first_offset)
-    if not log.epochs.is_continued(info.summary):
-        log.epochs.assign_batches(info.table)
-    return kept
-
-
-def _keep_offsets(view: memoryview, info: AppendInfo, log_end_offset: int) -> WritableBatches:
-    """The batches with their own offsets, which must not lie before the log's end."""
+def _keep_offsets(log: Log, view: memoryview, info: AppendInfo) -> WritableBatches:
+    """Steps 1 and 2 for batches that keep their offsets, which must not lie before the log's end."""
     summary, first_offset = info.summary, info.first_offset
     reached = summary.first_last_offset if first_offset is None else first_offset
-    if reached < log_end_offset:
-        raise UnexpectedAppendOffsetError(reached, summary.last_offset, log_end_offset)
+    if reached < log.log_end_offset:
+        raise UnexpectedAppendOffsetError(reached, summary.last_offset, log.log_end_offset)
+    if not log.epochs.is_continued(summary):
+        log.epochs.assign_batches(info.table)
     max_timestamp = max(summary.max_timestamp, NO_TIMESTAMP)
     data = view[: summary.end]
     return WritableBatches(data, info.table, first_offset, summary.last_offset, max_timestamp, summary.with_producers)
@@ -134,12 +127,13 @@ def _write(log: Log, batches: WritableBatches, request: AppendRequest, now_ms: i
     log.log_end = OffsetMetadata(last_offset + 1, active.base_offset, active.size)
     if change is not NO_PRODUCERS:
         producers.apply(change)
-        for completed in change.completed:
-            entry = producers.transactions.index_entry(completed)
-            if entry is not None:
-                active.files.txn_index.append(entry)
-            producers.transactions.complete(completed)
-        log.refresh_first_unstable()
+        if change.continued is None:  # else no transaction begins or ends
+            for completed in change.completed:
+                entry = producers.transactions.index_entry(completed)
+                if entry is not None:
+                    active.files.txn_index.append(entry)
+                producers.transactions.complete(completed)
+            log.refresh_first_unstable()
     producers.map_end_offset = last_offset + 1
     if log.is_sole_replica:
         log.high_watermark_to_end()

@@ -32,7 +32,7 @@ _LARGEST_CODEC = int(max(Codec))
 
 
 class AppendInfo(NamedTuple):
-    """Incoming batches. If there are none, there is nothing to append, and the offsets are -1."""
+    """Incoming batches, examined as a whole."""
 
     table: NDArray[np.void]  # the batches to append
     summary: BatchSummary  # of these batches
@@ -44,7 +44,7 @@ class AppendInfo(NamedTuple):
 
     @property
     def source_codec(self) -> Codec:
-        """The codec of the last compressed batch."""
+        """The codec of the last compressed batch, if any."""
         if not self.summary.max_codec:
             return Codec.NONE
         codecs = self.table["attributes"] & layout.CODEC_MASK
@@ -54,7 +54,7 @@ class AppendInfo(NamedTuple):
 def examine(view: memoryview, request: AppendRequest, max_message_bytes: int) -> AppendInfo:
     """Check the batches from the first byte on; trusted ones, which were just encoded, without their CRCs.
 
-    The base offsets of trusted batches (see `validate.assign_offsets`) may continue from batch to batch.
+    The base offsets of trusted batches (see `validate.assign_offsets`) need not be 0.
     """
     table = walk(view, check_crc=not request.trusted).table
     appended, summary = table, summarize(table)
@@ -77,7 +77,8 @@ def check_batches(table: NDArray[np.void], request: AppendRequest, max_message_b
     last_offset = -1
     for batch in batch_rows(table):
         _check_magic(batch)
-        _check_origin(batch, request)
+        if request.origin is AppendOrigin.CLIENT and batch.magic >= 2 and batch.base_offset and not request.trusted:
+            raise InvalidBatchError(f"{batch} has base offset {batch.base_offset}, but a producer must send 0")
         if request.origin is not AppendOrigin.REPLICATION:
             check_size(batch, max_message_bytes)
         _check_soundness(batch)
@@ -118,11 +119,6 @@ def _before_later_epochs(table: NDArray[np.void], leader_epoch: int) -> NDArray[
 def _check_magic(batch: BatchRow) -> None:
     if batch.flaws & _UNKNOWN_MAGIC:
         raise CorruptBatchError(f"{batch} has magic {batch.magic}, expected 0, 1 or 2")
-
-
-def _check_origin(batch: BatchRow, request: AppendRequest) -> None:
-    if request.origin is AppendOrigin.CLIENT and batch.magic >= 2 and batch.base_offset and not request.trusted:
-        raise InvalidBatchError(f"{batch} has base offset {batch.base_offset}, but a producer must send 0")
 
 
 def _check_soundness(batch: BatchRow) -> None:

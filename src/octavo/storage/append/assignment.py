@@ -49,5 +49,5 @@ class WritableBatches(NamedTuple):
     first_offset: int | None  # None: unknown, since the first batch is in an old format
     last_offset: int
     max_timestamp: int
-    with_producers: bool  # a batch has a producer id
+    with_producers: bool  # at least one batch has a producer id
     log_append_time: int = NO_TIMESTAMP  # -1 if none was assigned

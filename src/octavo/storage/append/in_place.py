@@ -54,8 +54,8 @@ def check_in_place(
 ) -> array[int] | None:
     """Check the records; returns each batch's largest timestamp, or None if records are not numbered 0, 1, 2, …
 
-    Kafka looks at these numbers only if the batch or the topic has a codec, and then rebuilds wrongly numbered batches;
-    otherwise it leaves them alone. The numbers of trusted batches are not checked.
+    Kafka looks at these numbers only if the batch or the topic has a codec, and then tries to rebuild wrongly numbered
+    batches; otherwise it leaves them alone. The numbers of trusted batches are not checked.
     """
     settings = assignment.settings
     max_timestamps = array("q")
@@ -75,7 +75,7 @@ def assign_in_place(
 ) -> WritableBatches:
     """Change the headers of the batches, and the table with them; a read-only buffer is copied first.
 
-    `max_timestamps` holds each batch's largest timestamp; None if the headers are right.
+    `max_timestamps` holds each batch's largest timestamp; None if the headers are right about it.
     """
     table = info.table
     if view.readonly:

@@ -1,7 +1,6 @@
 """The shortest path of an append, for what nearly every producer sends: one uncompressed batch, accepted unchanged.
 
-A batch that `assign_plain` accepts needs neither `examine` nor `assign_offsets`: the outcome would be the same.
-These two decide about all other batches.
+For a batch that `assign_plain` accepts, `examine` and `assign_offsets` would give the same; they are for all others.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _rows = _Rows()
 
 
 def survey(view: memoryview, request: AppendRequest, settings: ValidationSettings) -> Survey | None:
-    """A summary of the records in the only batch; None if a closer look at the bytes is necessary."""
+    """A summary of the records in the only batch; None if a closer look is necessary."""
     if not (request.origin.assigns_offsets and settings.keeps_plain and len(view) <= settings.max_message_bytes):
         return None
     return kernels.survey_produced(view, _rows.one, not request.trusted)

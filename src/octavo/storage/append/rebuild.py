@@ -1,4 +1,4 @@
-"""Encodes v2 batches again when the topic's codec differs from the producer's."""
+"""Encodes v2 batches again: because the topic's codec differs from theirs, or to number their records."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rebuild(view: memoryview, table: NDArray[np.void], codec: Codec, assignment:
 
 
 def built_set(data: Buffer, assignment: Assignment) -> WritableBatches:
-    """The result for re-encoded batches; raises if they are too large now."""
+    """The result for re-encoded batches; raises RecordTooLargeError if one is too large now."""
     found = walk(data)
     batches = list(batch_rows(found.table))
     for batch in batches:
@@ -63,15 +63,10 @@ def _build(columns: RecordColumns, batch: BatchRow, codec: Codec, assignment: As
     )
     try:
         if not columns.rows:
-            return _build_nothing(origin, assignment)
+            origin.check()  # Kafka's builder still checks the producer, and fails with LogAppendTime
+            if assignment.log_append_time is not None:
+                raise EncodingError("a batch without records cannot have LogAppendTime")
+            return b""
         return build_columns(columns, assignment.traits(codec, origin))
     except EncodingError as error:
         raise UnforeseenBatchError(f"{batch} cannot be rebuilt: {error}") from error
-
-
-def _build_nothing(origin: Origin, assignment: Assignment) -> bytes:
-    """An empty batch: Kafka's builder still checks the producer, and fails with LogAppendTime."""
-    origin.check()
-    if assignment.log_append_time is not None:
-        raise EncodingError("a batch without records cannot have LogAppendTime")
-    return b""

@@ -26,7 +26,7 @@ KEPT_BYTES = 16 << 20
 
 
 class _Decoders(threading.local):
-    """One decoder for each set of columns that this thread has asked for."""
+    """This thread's decoders, by the columns that they read."""
 
     def __init__(self) -> None:
         self.by_columns: dict[Column, Decoder] = {}
@@ -36,7 +36,7 @@ _decoders = _Decoders()
 
 
 def read_batch(view: memoryview, batch: np.void, columns: Column) -> RecordColumns:
-    """The records of one batch, valid until this thread reads again.
+    """The records of one batch, valid until this thread's next call.
 
     Records that cannot be read are refused as Kafka refuses them; a broken compressed stream counts as a broken record.
     """

@@ -28,8 +28,7 @@ def assign_offsets(
 
     The v2 batches of a trusted request come from Octavo's own encoder, so their headers are correct: the record count,
     the numbering 0, 1, 2, … within each batch, and the largest timestamp. Records are then decoded only if the headers
-    do not suffice (null keys, the oldest timestamp), and there may be several batches. The outcome is the same as
-    without trust.
+    do not suffice (null keys, the oldest timestamp) or the codec changes, and there may be several batches.
     """
     table, summary = info
     rows, source = len(table), info.source_codec

@@ -5,7 +5,7 @@ finishes the swap.
 
 1. The keys of the dirty part are read into an offset map (one task per log).
 2. Each group of segments is rewritten next to the old ones (one task per group, for all logs at once).
-3. The new segments of a log replace the old ones, all or none (`Swap` has the steps).
+3. The new segments of a log replace the old ones, all or none (`swap` has the steps).
 4. The cleaner checkpoint records how far the log is clean. Without it the same work would be done again.
 """
 

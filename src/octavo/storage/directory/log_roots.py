@@ -14,8 +14,7 @@ from octavo.storage.directory.log_root import ONLY_READ, LogRoot, Selection
 from octavo.storage.environment import Environment
 from octavo.storage.files.shared_file import SharedContent, SharedFile
 from octavo.storage.files.small_file import replace_file
-from octavo.system.url_path import UrlPath
-from octavo.system.urls import local_path, shown_url
+from octavo.system.urls import UrlPath, local_path, shown_url
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 

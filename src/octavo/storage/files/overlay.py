@@ -12,7 +12,7 @@ from typing import Protocol
 from octavo.storage.files.overlay_file import Content, LocalOriginal, Original, OverlayFile, OverlayMappedFile
 from octavo.system.filesystem import File, FilesToRead, LocalFileSystem, Lock, MappedFile
 from octavo.system.regular_file import not_regular
-from octavo.system.url_path import UrlPath
+from octavo.system.urls import UrlPath
 
 
 class Originals(FilesToRead, Protocol):
@@ -106,18 +106,15 @@ class OverlayFileSystem:
 
     def exists(self, path: Path) -> bool:
         with self._lock:
-            known = self._folders.get(path)
-            if known is not None and known.exists is not None:
-                return known.exists
+            if (known := self._folders.get(path, _Folder()).exists) is not None:
+                return known
             changes = self._changes(path.parent).files
             return changes[path.name] is not None if path.name in changes else self._originals(path).exists(path)
 
     def is_folder(self, path: Path) -> bool:
         with self._lock:
-            known = self._folders.get(path)
-            if known is not None and known.exists is not None:
-                return known.exists
-            return self._originals(path).is_folder(path)
+            known = self._folders.get(path, _Folder()).exists
+            return self._originals(path).is_folder(path) if known is None else known
 
     def size(self, path: Path) -> int:
         return self._content(path).size()

@@ -69,9 +69,7 @@ class Content:
         return size if self.end is None else min(size, self.end)
 
     def mtime_ms(self) -> int:
-        if self.given_mtime_ms is not None:
-            return self.given_mtime_ms
-        return self.source.mtime_ms()
+        return self.source.mtime_ms() if self.given_mtime_ms is None else self.given_mtime_ms
 
     def truncate(self, size: int, new_path: NewPath) -> None:
         """Cut the file, or extend it with zeros."""

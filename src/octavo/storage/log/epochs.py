@@ -21,7 +21,7 @@ _UNDEFINED = -1  # a client that does not know its epoch
 
 
 class EpochEnd(NamedTuple):
-    """The answer to OffsetForLeaderEpoch: the largest epoch not above the requested one, and where it ended."""
+    """The answer to OffsetForLeaderEpoch: the requested epoch, or the largest known one below it, and its end."""
 
     epoch: int
     end_offset: int
@@ -30,36 +30,31 @@ class EpochEnd(NamedTuple):
 class LeaderEpochs:
     """Entries with ascending epochs and start offsets. Thread-safe; a change is on disk when its method returns.
 
-    `leader_epoch` is the epoch of our own appends: the last one, even if its entry was cut because it began at the
-    log's end. It never decreases.
+    `leader_epoch` is the largest epoch so far, even if its entry was cut; 0 if there was none.
     """
 
     def __init__(self, filesystem: FileSystem, folder: Path) -> None:
         self.path = folder / LEADER_EPOCH_CHECKPOINT
         self._filesystem = filesystem
         self._lock = threading.Lock()
-        self._entries: tuple[EpochEntry, ...] = tuple(read_file(filesystem, self.path, leader_epochs.decode) or ())
+        self.entries: tuple[EpochEntry, ...] = tuple(read_file(filesystem, self.path, leader_epochs.decode) or ())
         self.leader_epoch = self.latest_epoch or 0
 
     @property
-    def entries(self) -> tuple[EpochEntry, ...]:
-        return self._entries
-
-    @property
     def latest_epoch(self) -> int | None:
-        entries = self._entries
+        entries = self.entries
         return entries[-1].epoch if entries else None
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Record the start of an epoch, and drop the entries that contradict it."""
-        if self._entries and self._entries[-1].epoch == epoch and self._entries[-1].start_offset <= start_offset:
+        if self.entries and self.entries[-1].epoch == epoch and self.entries[-1].start_offset <= start_offset:
             return
         with self._lock:
-            self._write(_assigned(self._entries, epoch, start_offset))
+            self._write(_assigned(self.entries, epoch, start_offset))
 
     def is_continued(self, batches: BatchSummary) -> bool:
         """Whether all batches belong to the latest epoch, as they nearly always do; then there is nothing to record."""
-        epoch, entries = batches.max_epoch, self._entries
+        epoch, entries = batches.max_epoch, self.entries
         is_latest = bool(entries) and entries[-1].epoch == epoch == batches.min_epoch
         return is_latest and batches.min_magic >= 2
 
@@ -72,7 +67,7 @@ class LeaderEpochs:
         with self._lock:
             if self.is_continued(summarize(table)):
                 return
-            entries = self._entries
+            entries = self.entries
             for magic, epoch, base_offset in _changes(table):
                 if magic < 2:
                     entries = entries if only_greater else ()
@@ -83,15 +78,15 @@ class LeaderEpochs:
     def truncate_from_end(self, end_offset: int) -> None:
         """Drop the epochs that began at or after the offset."""
         with self._lock:
-            self._write(tuple(entry for entry in self._entries if entry.start_offset < end_offset))
+            self._write(tuple(entry for entry in self.entries if entry.start_offset < end_offset))
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Drop the epochs that ended before the offset; the epoch that contains it now begins there."""
+        """Drop the epochs before the one that contains the offset, which now begins there."""
         with self._lock:
-            before = [entry for entry in self._entries if entry.start_offset <= start_offset]
+            before = [entry for entry in self.entries if entry.start_offset <= start_offset]
             if before:
                 first = EpochEntry(before[-1].epoch, start_offset)
-                self._write((first, *self._entries[len(before) :]))
+                self._write((first, *self.entries[len(before) :]))
 
     def clear(self) -> None:
         with self._lock:
@@ -99,11 +94,11 @@ class LeaderEpochs:
 
     def epoch_for_offset(self, offset: int) -> int | None:
         """The epoch in which the offset was written; None if it lies before the first entry."""
-        return leader_epochs.epoch_for_offset(self._entries, offset)
+        return leader_epochs.epoch_for_offset(self.entries, offset)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEnd | None:
         """Where an epoch ended; None if unknown."""
-        entries = self._entries
+        entries = self.entries
         if not entries or epoch == _UNDEFINED or epoch > entries[-1].epoch:
             return None
         if epoch == entries[-1].epoch:
@@ -113,9 +108,9 @@ class LeaderEpochs:
         return EpochEnd(floor[-1] if floor else epoch, following.start_offset)
 
     def _write(self, entries: tuple[EpochEntry, ...]) -> None:
-        if entries != self._entries:
+        if entries != self.entries:
             replace_file(self._filesystem, self.path, leader_epochs.encode(entries))
-            self._entries = entries
+            self.entries = entries
             self.leader_epoch = max(self.leader_epoch, self.latest_epoch or 0)
 
 

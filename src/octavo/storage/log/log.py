@@ -42,8 +42,8 @@ class LogParts(NamedTuple):
 class Log(ABC):
     """Changes need `lock`; readers call `limits` without it.
 
-    log start offset ≤ high watermark ≤ log end offset, except that a high watermark inside a batch counts as the
-    batch's base offset once the batch has been looked up, as in Kafka.
+    log start offset ≤ high watermark ≤ log end offset. But as in Kafka, a high watermark inside a batch becomes the
+    batch's base offset as soon as its position is looked up.
 
     A failing disk makes the log unusable: `on_failure` is called, and later calls raise KafkaStorageError. Anything
     else that interrupts a change (Ctrl-C, too many open files) leaves the log uncertain, since memory and disk may
@@ -132,7 +132,7 @@ class Log(ABC):
         log_end = self.log_end
         self._high_watermark, self._high_watermark_place = log_end.offset, log_end
         transactions = self.producers.transactions
-        if transactions.has_unreplicated:
+        if transactions.unreplicated:
             transactions.forget_before(log_end.offset)
             self.refresh_first_unstable()
 
@@ -168,7 +168,7 @@ class Log(ABC):
         return Limits(self.log_start_offset, log_end, bound)
 
     def locate(self, offset: int) -> OffsetMetadata:
-        """Like `read.locate`; OffsetOutOfRangeError for an offset outside the log."""
+        """Like `read.locate`; OffsetOutOfRangeError before the first segment and after the log's end."""
         segments, log_end = self.segments, self.log_end
         if segments.floor(offset) is None or offset > log_end.offset:
             raise OffsetOutOfRangeError(offset, self.log_start_offset, log_end.offset)

@@ -7,20 +7,15 @@ from typing import NamedTuple
 
 from octavo import kernels
 from octavo.format.batches.decoder import Decoder
-from octavo.format.indexes.offset_index import OffsetPosition
-from octavo.format.indexes.time_index import TimestampOffset
 from octavo.format.record import SpecialTimestamp
 from octavo.kernels.layout import MAGIC_POSITION, NO_LEADER_EPOCH, NO_TIMESTAMP, Column, Seek
 from octavo.storage.log.log import Log
 from octavo.storage.log.read import Isolation
 from octavo.storage.segment.log_file import LogFile, SearchBy
-from octavo.storage.segment.segment import Segment
 from octavo.storage.segment.segments import Segments
 
 # Two batches of a producer's default batch.size: the one the index points to, and the next.
 _READ_BYTES = 32 << 10
-
-_Place = tuple[int, int, int, int]  # timestamp, offset, leader epoch, position of the batch
 
 
 class FoundOffset(NamedTuple):
@@ -35,19 +30,16 @@ NOT_FOUND = FoundOffset(NO_TIMESTAMP, -1)
 
 
 class Found(NamedTuple):
-    """A record found by timestamp, and the index entries that led to it."""
+    """A record found by timestamp."""
 
     timestamp: int
     offset: int
     leader_epoch: int
-    segment_base_offset: int
-    time_index_entry: TimestampOffset
-    offset_index_entry: OffsetPosition
     batch_position: int
 
 
 def special_offset(log: Log, timestamp: int, isolation: Isolation) -> FoundOffset:
-    """The answer for a special timestamp that needs no search; `NOT_FOUND` for offsets in tiered storage."""
+    """The answer for a negative timestamp that needs no search; `NOT_FOUND` for offsets in tiered storage."""
     if timestamp == SpecialTimestamp.LATEST:
         return _found(log.last_fetchable_offset(isolation), log.epochs.latest_epoch)
     if timestamp in (SpecialTimestamp.EARLIEST, SpecialTimestamp.EARLIEST_LOCAL):
@@ -77,14 +69,10 @@ def by_timestamp(segments: Segments, timestamp: int, log_start_offset: int) -> F
     As in Kafka, only one segment is searched: the first whose largest timestamp is at least this one.
     """
     segment = next((segment for segment in segments if segment.largest_timestamp >= timestamp), None)
-    return None if segment is None else in_segment(segment, timestamp, log_start_offset)
-
-
-def in_segment(segment: Segment, timestamp: int, start_offset: int) -> Found | None:
-    """The segment's first record, counting from the offset, whose timestamp is at least this one."""
-    time_entry = segment.files.time_index.lookup(timestamp)
-    offset_entry = segment.index_entry(max(time_entry.offset, start_offset))
-    return _scan(segment, time_entry, offset_entry, timestamp, start_offset)
+    if segment is None:
+        return None
+    start = max(segment.files.time_index.lookup(timestamp).offset, log_start_offset)
+    return _seek(segment.files.log, segment.index_entry(start).position, timestamp, log_start_offset)
 
 
 def of_max_timestamp(segments: Segments) -> Found | None:
@@ -92,26 +80,15 @@ def of_max_timestamp(segments: Segments) -> Found | None:
     segment = max(segments, key=lambda segment: segment.max_so_far.timestamp, default=None)
     if segment is None:
         return None
-    largest = segment.max_so_far
-    entry = segment.index_entry(largest.offset)
-    found = _scan(segment, largest, entry, largest.timestamp, segment.base_offset)
-    if found is not None and segment.files.log.file.pread(1, found.batch_position + MAGIC_POSITION) == b"\0":
+    log, largest = segment.files.log, segment.max_so_far
+    found = _seek(log, segment.index_entry(largest.offset).position, largest.timestamp, segment.base_offset)
+    if found is not None and log.file.pread(1, found.batch_position + MAGIC_POSITION) == b"\0":
         return None  # a magic 0 message has no timestamp, so its -1 does not count
     return found
 
 
-def _scan(
-    segment: Segment, time_entry: TimestampOffset, offset_entry: OffsetPosition, timestamp: int, start_offset: int
-) -> Found | None:
-    place = _seek(segment.files.log, offset_entry.position, timestamp, start_offset)
-    if place is None:
-        return None
-    found, offset, leader_epoch, position = place
-    return Found(found, offset, leader_epoch, segment.base_offset, time_entry, offset_entry, position)
-
-
-def _seek(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Place | None:
-    """The first matching record from a position on. Reads little at once, and only the headers of most batches."""
+def _seek(log: LogFile, position: int, timestamp: int, start_offset: int) -> Found | None:
+    """The first record, from a position and an offset on, with at least this timestamp; reads little at once."""
     file, end, wanted = log.file, log.size, _READ_BYTES
     while position < end:
         data = file.pread(min(wanted, end - position), position)
@@ -120,15 +97,15 @@ def _seek(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Pl
         if position + size > end:
             return None
         if code == Seek.FOUND:
-            return found, offset, leader_epoch, position
+            return Found(found, offset, leader_epoch, position)
         if code == Seek.DECODE or at == size == 0:  # or too little is left for a v2 batch
             return _seek_decoded(log, position, timestamp, start_offset)
         wanted = max(size, _READ_BYTES)
     return None
 
 
-def _seek_decoded(log: LogFile, position: int, timestamp: int, start_offset: int) -> _Place | None:
-    """Like `_seek`, for compressed batches and old formats, which must be decoded."""
+def _seek_decoded(log: LogFile, position: int, timestamp: int, start_offset: int) -> Found | None:
+    """Like `_seek`, but decodes the batches: they may be compressed or in an old format."""
     while (place := log.find(SearchBy.MAX_TIMESTAMP, timestamp, position)) is not None:
         data, table = log.read_batch(place)
         if not len(table):
@@ -138,7 +115,7 @@ def _seek_decoded(log: LogFile, position: int, timestamp: int, start_offset: int
             fits = (timestamps >= timestamp) & (offsets >= start_offset)
             if columns.rows and fits[first := int(fits.argmax())]:
                 leader_epoch: int = table["partition_leader_epoch"].item(0)
-                return timestamps.item(first), offsets.item(first), leader_epoch, place.position
+                return Found(timestamps.item(first), offsets.item(first), leader_epoch, place.position)
         position = place.position + place.size
     return None
 

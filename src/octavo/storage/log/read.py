@@ -82,7 +82,7 @@ class ReadRequest(NamedTuple):
 
 
 def read(segments: Segments, limits: Limits, request: ReadRequest, *, with_aborted: bool = False) -> Fetched:
-    """The batches of one segment, starting with the batch that holds the start offset.
+    """Batches of one segment, starting with the one that holds the start offset.
 
     If the start lies in a gap left by compaction, the read begins at the next batch, in a later segment if necessary.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from octavo.config import LogConfig
 
 
 class RetentionReason(StrEnum):
-    """The limit that causes a segment to be dropped."""
+    """The limit that causes a segment to be dropped; limits apply in this order."""
 
     START_OFFSET = "log start offset"
     SIZE = "retention.bytes"
@@ -50,20 +50,31 @@ def verdicts(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig)
     on and stops at the first one it keeps. Without `delete` in cleanup.policy only the log start offset counts.
     """
     remaining, found = list(segments), list[Verdict]()
-    for reason, judge in _limits(config):
-        judged = judge(remaining, log, config)
+    limits = RetentionReason if "delete" in config.cleanup_policy else (RetentionReason.START_OFFSET,)
+    for reason in limits:
+        total = left = sum(facts.size for facts in remaining)
         for facts in list(remaining):
-            detail = judged(facts)
+            detail = _why_dropped(reason, facts, log, config, total, left)
             if detail is None or facts.end_offset > log.high_watermark or (facts.is_active and facts.size == 0):
                 break
             found.append(Verdict(facts.base_offset, reason, detail))
             remaining.pop(0)
+            left -= facts.size
     return found + [Verdict(facts.base_offset, None, _why_kept(facts, remaining, log, config)) for facts in remaining]
 
 
-# Returns why the limit drops a segment, or None if it does not. Called for each segment in order.
-_Judged = Callable[[SegmentFacts], str | None]
-_Limit = Callable[[Sequence[SegmentFacts], LogFacts, LogConfig], _Judged]
+def _why_dropped(
+    reason: RetentionReason, facts: SegmentFacts, log: LogFacts, config: LogConfig, total: int, left: int
+) -> str | None:
+    """Why a limit drops a segment; None if it does not. The log had `total` bytes before this limit, and has `left`."""
+    age_ms = log.now_ms - facts.largest_timestamp
+    if reason is RetentionReason.START_OFFSET and not facts.is_active and facts.end_offset <= log.log_start_offset:
+        return f"ends at offset {facts.end_offset}, the log starts at {log.log_start_offset}"
+    if reason is RetentionReason.SIZE and 0 <= config.retention_bytes <= left - facts.size:
+        return f"the log has {total} bytes, retention.bytes is {config.retention_bytes}"
+    if reason is RetentionReason.TIME and 0 <= config.retention_ms < age_ms:
+        return f"its largest timestamp is {age_ms} ms old, retention.ms is {config.retention_ms}"
+    return None
 
 
 def _why_kept(facts: SegmentFacts, remaining: Sequence[SegmentFacts], log: LogFacts, config: LogConfig) -> str:
@@ -84,43 +95,3 @@ def _why_kept(facts: SegmentFacts, remaining: Sequence[SegmentFacts], log: LogFa
     if config.retention_bytes >= 0:
         by_size = f"it and the rest have {sum(kept.size for kept in remaining)} bytes, {by_size}"
     return f"{by_time}; {by_size}"
-
-
-def _limits(config: LogConfig) -> list[tuple[RetentionReason, _Limit]]:
-    by_start: list[tuple[RetentionReason, _Limit]] = [(RetentionReason.START_OFFSET, _by_start_offset)]
-    if "delete" not in config.cleanup_policy:
-        return by_start
-    return [*by_start, (RetentionReason.SIZE, _by_size), (RetentionReason.TIME, _by_time)]
-
-
-def _by_start_offset(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig) -> _Judged:
-    def judged(facts: SegmentFacts) -> str | None:
-        if facts.is_active or facts.end_offset > log.log_start_offset:
-            return None
-        return f"ends at offset {facts.end_offset}, the log starts at {log.log_start_offset}"
-
-    return judged
-
-
-def _by_size(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig) -> _Judged:
-    total = sum(facts.size for facts in segments)
-    excess = total - config.retention_bytes
-
-    def judged(facts: SegmentFacts) -> str | None:
-        nonlocal excess
-        if config.retention_bytes < 0 or excess < facts.size:
-            return None
-        excess -= facts.size
-        return f"the log has {total} bytes, retention.bytes is {config.retention_bytes}"
-
-    return judged
-
-
-def _by_time(segments: Sequence[SegmentFacts], log: LogFacts, config: LogConfig) -> _Judged:
-    def judged(facts: SegmentFacts) -> str | None:
-        age_ms = log.now_ms - facts.largest_timestamp
-        if config.retention_ms < 0 or age_ms <= config.retention_ms:
-            return None
-        return f"its largest timestamp is {age_ms} ms old, retention.ms is {config.retention_ms}"
-
-    return judged

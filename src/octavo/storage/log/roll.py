@@ -1,9 +1,8 @@
-"""Rolling: decides from plain values when a new segment begins, and carries it out."""
+"""Rolling: decides when a new segment begins, and begins it."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Protocol
 
 from octavo.config import LogConfig
 from octavo.errors import OctavoError
@@ -11,6 +10,7 @@ from octavo.format.names import SegmentFile
 from octavo.kernels.integers import INT32_MAX
 from octavo.storage.log.flush import flush
 from octavo.storage.log.log import Log
+from octavo.storage.segment.segment import Segment
 from octavo.storage.segment.segment_files import KINDS
 
 
@@ -23,31 +23,14 @@ class RollReason(StrEnum):
     OFFSET_RANGE = "offset range"
 
 
-class ActiveSegment(Protocol):
-    """What the decision depends on. A `Segment` provides all of it, and computes some of it only when asked."""
-
-    @property
-    def base_offset(self) -> int: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def first_timestamp(self) -> int: ...  # of the first batch, -1 if there is none
-    @property
-    def created_ms(self) -> int: ...
-    @property
-    def jitter_ms(self) -> int: ...
-    @property
-    def is_index_full(self) -> bool: ...
-
-
 def roll_reason(
-    active: ActiveSegment, size: int, last_offset: int, max_timestamp: int, config: LogConfig, now_ms: int
+    active: Segment, size: int, last_offset: int, max_timestamp: int, config: LogConfig, now_ms: int
 ) -> RollReason | None:
     """Why the segment must be rolled before batches with this size, last offset and largest timestamp are appended;
     None if it need not be.
 
     Age is measured by the records' timestamps, so that a copy rolls where the original did. The clock is used only if
-    the first batch has no timestamp.
+    there is no first batch with a timestamp.
     """
     active_size = active.size
     if active_size > config.segment_bytes - size:

@@ -1,4 +1,4 @@
-"""Shortens a log: at its start by retention and DeleteRecords, at its end by truncation."""
+"""Shortens a log: at its start, as retention and DeleteRecords do, and at its end by truncation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def retention_round(log: Log, *, dry_run: bool) -> list[Verdict]:
     """Drop the segments that exceed a limit; returns what happens to each segment and why. The lock is held.
 
     1. If all would be dropped, roll first. 2. Raise the log start to the first segment that stays. 3. Take the dropped
-    segments out of the log, rename their files to `.deleted`, and remove them after file.delete.delay.ms. A crash after
-    2 leaves segments before the log's start, or `.deleted` files; upkeep removes both.
+    segments out of the log, rename their files to `.deleted`, and remove them after file.delete.delay.ms. A crash
+    leaves segments that the next round drops, or `.deleted` files, which loading with upkeep removes.
     """
     segments = list(log.segments)
     ends = [*log.segments.base_offsets[1:], log.log_end_offset]
@@ -41,14 +41,13 @@ def retention_round(log: Log, *, dry_run: bool) -> list[Verdict]:
     return verdicts
 
 
-def advance_log_start(log: Log, offset: int) -> bool:
-    """Move the log start to a later offset: readers get nothing before it. Segments stay; returns whether it moved."""
+def advance_log_start(log: Log, offset: int) -> None:
+    """Move the log start to a later offset, up to the log's end: readers get nothing before it. Segments stay."""
     with log.lock:
         if offset <= log.log_start_offset:
-            return False
-        if offset <= log.log_end_offset:
-            # The recovery point must not pass unsynced data: a power loss would leave zeros in the middle of the log.
-            flush(log, offset, in_change=True)
+            return
+        # The recovery point must not pass unsynced data: a power loss would leave zeros in the middle of the log.
+        flush(log, offset, in_change=True)
         log.log_start_offset = offset
         if log.high_watermark < offset:
             log.update_high_watermark(offset)
@@ -56,7 +55,6 @@ def advance_log_start(log: Log, offset: int) -> bool:
         log.epochs.truncate_from_start(offset)
         log.producers.advance_log_start(offset, log.producers.snapshots.latest_offset)
         log.refresh_first_unstable()
-        return True
 
 
 def truncate_to(log: Log, offset: int) -> bool:
@@ -107,9 +105,8 @@ def truncate_fully(log: Log, offset: int, log_start_offset: int | None = None) -
 
 def delete_snapshots(log: Log, segments: Sequence[Segment]) -> None:
     """Delete the producer snapshots at the segments' base offsets after a delay."""
-    renamed = [log.producers.snapshots.mark_deleted(segment.base_offset) for segment in segments]
-    paths = [path for path in renamed if path is not None]
-    log.deleter.delete_paths(paths, log.config.file_delete_delay_ms)
+    renamed = log.producers.snapshots.mark_deleted(segment.base_offset for segment in segments)
+    log.deleter.delete_paths(renamed, log.config.file_delete_delay_ms)
 
 
 def _delete_segments(log: Log, segments: Sequence[Segment]) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 SEQUENCES = MAX_SEQUENCE + 1
-# The fields of `DataBatch` come last, in the order of `DataBatch`.
+# The last five are fields of `DataBatch`, in its order.
 _FIELDS = ["producer_id", "attributes", "producer_epoch", "base_offset", "last_offset_delta", "base_sequence"]
 _FIELDS += ["max_timestamp"]
 _COMPLETED = ["producer_id", "first_offset", "offset", "type"]

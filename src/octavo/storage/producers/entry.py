@@ -30,10 +30,6 @@ class CachedBatch(NamedTuple):
         return sequence.decrement(self.last_sequence, self.offset_delta)
 
 
-def _no_batches() -> deque[CachedBatch]:
-    return deque(maxlen=CACHED_BATCHES)
-
-
 @dataclass(slots=True)
 class ProducerStateEntry:
     """A producer with the last batches of its current epoch, oldest first."""
@@ -43,7 +39,7 @@ class ProducerStateEntry:
     coordinator_epoch: int = NO_COORDINATOR_EPOCH
     last_timestamp: int = NO_TIMESTAMP
     current_txn_first_offset: int | None = None
-    batches: deque[CachedBatch] = field(default_factory=_no_batches)
+    batches: deque[CachedBatch] = field(default_factory=lambda: deque(maxlen=CACHED_BATCHES))
 
     @property
     def last_sequence(self) -> int:

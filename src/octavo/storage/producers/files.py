@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from octavo.errors import CorruptionError
 from octavo.storage.producers.snapshots import SnapshotFiles
 from octavo.storage.producers.state import ProducerStateManager
 from octavo.storage.segment.segment import Segment
@@ -55,16 +56,21 @@ class Producers(ProducerStateManager):
         self.write_snapshot()
 
     def _load_snapshot(self, log_start_offset: int, last_offset: int) -> None:
-        """Start from the newest sound snapshot up to an offset, or from nothing; damaged ones are deleted. A state that
-        already ends at the offset is kept."""
+        """Start from the newest sound snapshot up to an offset, or from nothing; delete damaged ones that are newer. A
+        state that already ends at the offset is kept."""
         snapshots = self.snapshots
         snapshots.delete_outside(log_start_offset, last_offset)
         if last_offset == self.map_end_offset:
             self.advance_log_start(log_start_offset, snapshots.latest_offset)
             return
-        damaged = self.load_newest(snapshots.offsets, snapshots.read, log_start_offset, self._clock.time_ms())
-        for offset in damaged:
-            snapshots.delete(offset)
+        for offset in reversed(snapshots.offsets):
+            try:
+                self.load(snapshots.read(offset), offset, self._clock.time_ms())
+                return
+            except CorruptionError:
+                snapshots.delete(offset)
+        self.start_at(log_start_offset)
+        self.last_snapshot_offset = log_start_offset
 
     def _replay_segment(self, segment: Segment, start_offset: int, end_offset: int) -> None:
         """Replay the segment's batches, from the one that holds the start to the last one before the end."""

@@ -105,7 +105,7 @@ class ProducerAppendInfo:
         self.updated.add_batch(batch.epoch, cached)
 
     def end_transaction(self, epoch: int, marker: TxnMarker) -> CompletedTxn | None:
-        """The transaction that the marker completes; None if the producer wrote nothing since the last marker."""
+        """The transaction that the marker completes; None if the producer has no open one."""
         self._check_epoch(epoch, marker.offset, marker.transaction_version)
         updated = self.updated
         if marker.coordinator_epoch < updated.coordinator_epoch:
@@ -139,7 +139,7 @@ class ProducerAppendInfo:
     def _next_sequence(self, epoch: int) -> int | None:
         """The only sequence that may come next; None if any may.
 
-        A producer may be unknown because retention dropped all its batches: then it may begin anywhere.
+        A producer may be unknown, for example because retention dropped all its batches: then it may begin anywhere.
         """
         if epoch != self.updated.epoch:
             return None if self.updated.epoch == NO_PRODUCER_EPOCH else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -57,16 +57,13 @@ class SnapshotFiles:
                 self._filesystem.open(self.path(unsynced)).fsync()
             self._unsynced.discard(unsynced)
 
-    def delete_torn(self, from_offset: int) -> list[int]:
-        """Delete damaged snapshots from an offset on, left unfinished by a crash; returns their offsets."""
-        torn = []
+    def delete_torn(self, from_offset: int) -> None:
+        """Delete damaged snapshots from an offset on, left unfinished by a crash."""
         for offset in [each for each in self._offsets if each >= from_offset]:
             try:
                 producer_snapshot.decode_table(self.read(offset))
             except CorruptionError:
                 self.delete(offset)
-                torn.append(offset)
-        return torn
 
     def delete(self, offset: int) -> None:
         self._filesystem.unlink(self.path(offset))
@@ -89,14 +86,16 @@ class SnapshotFiles:
             if offset not in kept:
                 self.delete(offset)
 
-    def mark_deleted(self, offset: int) -> Path | None:
-        """Rename a snapshot to `.deleted`; returns its new path, or None if there was no snapshot."""
-        if offset not in self._offsets:
-            return None
-        target = self.folder / SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT, Transient.DELETED).name
-        self._filesystem.rename(self.path(offset), target)
-        self._offsets.remove(offset)
-        return target
+    def mark_deleted(self, offsets: Iterable[int]) -> list[Path]:
+        """Rename the snapshots at these offsets, if there are any, to `.deleted`; returns their new paths."""
+        renamed = []
+        for offset in offsets:
+            if offset in self._offsets:
+                target = self.folder / SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT, Transient.DELETED).name
+                self._filesystem.rename(self.path(offset), target)
+                self._offsets.remove(offset)
+                renamed.append(target)
+        return renamed
 
     def path(self, offset: int) -> Path:
         return self.folder / SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name

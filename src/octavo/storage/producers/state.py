@@ -6,7 +6,6 @@ written and `apply` afterwards; `replay` is for batches that are already in the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -53,7 +52,7 @@ class ProducerStateManager:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no producer is known and every transaction is stable."""
+        """Whether no producer is known and every completed transaction is replicated."""
         return not len(self.table) and not self.transactions.unreplicated
 
     def check(
@@ -61,8 +60,8 @@ class ProducerStateManager:
     ) -> ProducerAppend:
         """What appending the batches of `table` would change; raises a child of `AppendRejected` if they are refused.
 
-        The table contains the offsets and timestamps to be written. A marker from a client or a coordinator needs the
-        transaction version that the coordinator sent.
+        The table contains the offsets and timestamps to be written. Unless it is replicated, a marker needs the
+        transaction version that its coordinator sent.
         """
         if self.table.continues(table):
             return ProducerAppend(continued=table)
@@ -119,22 +118,6 @@ class ProducerStateManager:
         self.remove_expired(now_ms)
         self.transactions.replace(self.table.ongoing(), ())
 
-    def load_newest(
-        self, offsets: Iterable[int], read: Callable[[int], bytes], log_start_offset: int, now_ms: int
-    ) -> list[int]:
-        """Start from the newest sound snapshot, or empty at the log's start; returns the offsets of damaged ones."""
-        damaged = []
-        for offset in sorted(offsets, reverse=True):
-            try:
-                self.load(read(offset), offset, now_ms)
-            except CorruptionError:
-                damaged.append(offset)
-            else:
-                return damaged
-        self.start_at(log_start_offset)
-        self.last_snapshot_offset = log_start_offset
-        return damaged
-
     def start_at(self, offset: int) -> None:
         """Forget everything: the log starts again at `offset`, or its state will be replayed from there."""
         self.table.clear()
@@ -149,7 +132,7 @@ class ProducerStateManager:
         return producer_snapshot.encode_table(self.table.snapshot())
 
     def remove_expired(self, now_ms: int) -> None:
-        """Drop the producers that have been idle for too long, unless they have an ongoing transaction."""
+        """Drop the producers that have been idle for `expiration_ms`, unless they have an ongoing transaction."""
         self.table.remove_expired(now_ms - self.expiration_ms)
 
     def advance_log_start(self, log_start_offset: int, latest_snapshot_offset: int | None) -> None:

@@ -41,7 +41,7 @@ from octavo.storage.segment.delete import Deleter
 from octavo.storage.segment.segment import Segment, SegmentOffsetOverflowError, Tail
 from octavo.storage.segment.segments import Segments
 from octavo.storage.segment.split import split
-from octavo.storage.segment.swap import Swap
+from octavo.storage.segment.swap import swap
 from octavo.system.regular_file import not_regular
 from octavo.system.runner import Progress
 
@@ -264,8 +264,8 @@ class _Loader:
         delay_ms = self._request.config.file_delete_delay_ms if self._request.upkeep else None
         self._segments.remove(segments)
         self._deleter.delete_segments(segments, delay_ms)
-        renamed = [self._snapshots.mark_deleted(segment.base_offset) for segment in segments]
-        self._deleter.delete_paths([path for path in renamed if path is not None], delay_ms)
+        renamed = self._snapshots.mark_deleted(segment.base_offset for segment in segments)
+        self._deleter.delete_paths(renamed, delay_ms)
 
     def _retry_on_overflow(self, step: Callable[[], _Result]) -> _Result:
         while True:
@@ -279,8 +279,7 @@ class _Loader:
         if segment is None or segment.base_offset != base_offset:
             segment = self._segment(base_offset)
         new = split(segment, request.folder, request.config, self._environment)
-        swap = Swap(self._files, request.folder, self._segments, self._deleter)
-        swap.replace([segment], new, request.config.file_delete_delay_ms)
+        swap(self._segments, [segment], new, self._deleter, request.config.file_delete_delay_ms)
 
 
 def _has_sound_txn_index(segment: Segment) -> bool:

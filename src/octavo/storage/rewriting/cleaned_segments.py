@@ -39,7 +39,7 @@ def remove_cleaned(filesystem: FileSystem, folder: Path, base_offsets: Iterable[
 
 
 def swap_in(log: PartitionLog, old: Iterable[SourceSegment], base_offsets: Sequence[int], config: LogConfig) -> None:
-    """Replace the old segments with the `.cleaned` ones, all or none (`Swap` has the steps), under the log's lock.
+    """Replace the old segments with the `.cleaned` ones, all or none (`swap` has the steps), under the log's lock.
 
     If an old segment has changed since it was read, the new ones are removed instead.
     """

@@ -52,6 +52,12 @@ def build_indexes(filesystem: FileSystem, log: Path, base_offset: int, limits: I
     return BuiltIndexes(bytes(builder.offsets), builder.closed_times(), position, problem)
 
 
+def new_counters(base_offset: int, last_entry_offset: int, largest: TimestampOffset) -> array[int]:
+    """`layout.INDEX_COUNTERS` of a segment whose offset index ends with this offset, and its time index with `largest`,
+    with no byte counted since."""
+    return array("q", [base_offset, 0, *largest, last_entry_offset, largest.timestamp])
+
+
 class _Builder:
     """Collects entries up to the limit of the files; the time index reserves one slot for the closing entry."""
 
@@ -59,15 +65,7 @@ class _Builder:
         self.offsets, self._times = bytearray(), bytearray()
         self._base_offset = base_offset
         self._limits = limits
-        first = {
-            "base_offset": base_offset,
-            "bytes_since_last_entry": 0,
-            "max_timestamp": NO_TIMESTAMP,
-            "max_timestamp_offset": base_offset,
-            "last_entry_offset": base_offset - 1,
-            "last_entry_timestamp": NO_TIMESTAMP,
-        }
-        self._counters = array("q", [first[name] for name in INDEX_COUNTERS])
+        self._counters = new_counters(base_offset, base_offset - 1, TimestampOffset(NO_TIMESTAMP, base_offset))
 
     def add(self, table: NDArray[np.void], position: int) -> None:
         offset_bytes, time_bytes = offset_index.ENTRY.size, time_index.ENTRY.size
@@ -97,8 +95,6 @@ def _indexable(chunk: Chunk, base_offset: int) -> tuple[NDArray[np.void], str | 
             table, problem = up_to_marker(table, rows, damage)
     far = np.flatnonzero(last_offsets(table) - base_offset > INT32_MAX)
     if len(far):
-        offset = int(table[far[0]]["base_offset"])
-        return table[
-            : far[0]
-        ], f"offset {offset} is too far from the segment's base offset; recovery splits such a segment"
+        offset, table = int(table[far[0]]["base_offset"]), table[: far[0]]
+        problem = f"offset {offset} is too far from the segment's base offset; recovery splits such a segment"
     return table, problem

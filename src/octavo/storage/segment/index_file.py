@@ -32,8 +32,8 @@ class IndexFile(Generic[_Index]):
     """An index of one segment, opened when first used. Thread-safe: a lock guards the mapping and the count.
 
     A file that was never trimmed ends in zeros; those slots are free, not entries. (Kafka counts them as entries
-    until recovery rebuilds the file.) If entries are out of order, the file is rebuilt from the log when it is first
-    opened.
+    until recovery rebuilds the file.) If entries are out of order, or too many for any index, the file is rebuilt from
+    the log when it is first opened.
     """
 
     INDEX: ClassVar[type[SparseIndex[Any]]]
@@ -76,7 +76,12 @@ class IndexFile(Generic[_Index]):
     def truncate_to(self, offset: int) -> None:
         """Drop the entries at or after this offset."""
         with self._lock:
-            self._drop_from(self._index().slots_below(offset))
+            kept = self._index().slots_below(offset)
+            dropped = len(self) - kept
+            if dropped > 0:
+                # Overwrite dropped entries with zeros, so that they do not come back after a crash.
+                self._readable().write(bytes(dropped * self.entry_bytes), kept * self.entry_bytes)
+                self._set_count(kept)
 
     def reset(self) -> None:
         """Drop all entries."""
@@ -233,13 +238,6 @@ class IndexFile(Generic[_Index]):
         if (mapping := self._mapping) is not None:
             self._mapping, self._mapped_bytes = None, 0  # first, so that nobody finds a closed mapping
             mapping.close()
-
-    def _drop_from(self, kept: int) -> None:
-        # Overwrite dropped entries with zeros, so that they do not come back after a crash.
-        dropped = len(self) - kept
-        if dropped > 0:
-            self._readable().write(bytes(dropped * self.entry_bytes), kept * self.entry_bytes)
-            self._set_count(kept)
 
 
 class OffsetIndexFile(IndexFile[OffsetIndex]):

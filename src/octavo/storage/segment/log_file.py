@@ -113,7 +113,7 @@ class LogFile(ReleasableFile):
         return self.file.pread(min(_HEADERS_BYTES, left), position) if position >= 0 and left > 0 else b""
 
     def find(self, search_by: SearchBy, target: int, position: int, head: bytes | None = None) -> BatchPlace | None:
-        """The first batch from a position on whose value is not below the target; None if there is none.
+        """The first batch from a position on whose last offset or largest timestamp is not below the target, if any.
 
         Reads little at once, and only the header of a large batch. `head`, if given, holds the bytes at the position,
         which are then not read again.

@@ -24,6 +24,7 @@ from octavo.format.indexes.time_index import TimestampOffset
 from octavo.format.names import Transient
 from octavo.kernels.integers import INT32_MAX
 from octavo.kernels.layout import INDEX_COUNTERS, NO_TIMESTAMP
+from octavo.storage.segment.build_index import new_counters
 from octavo.storage.segment.index_file import OffsetIndexFile
 from octavo.storage.segment.log_file import BatchPlace, SearchBy
 from octavo.storage.segment.segment_files import SegmentFiles
@@ -202,9 +203,8 @@ class Segment:
                 tail = tail._replace(next_offset=last_offset(chunk.table[-1]) + 1)
         return tail
 
-    def truncate_to(self, offset: int) -> int:
-        """Drop the first batch that reaches the offset, all after it and their entries; returns the number of bytes
-        cut.
+    def truncate_to(self, offset: int) -> None:
+        """Drop the first batch that reaches the offset, all after it and their entries.
 
         1. Find the batch, while the index can still lead to it. 2. Cut the indexes. 3. Cut the log. A crash in between
         leaves a log that is longer than its indexes say; recovery, which must follow a crash, rebuilds the indexes.
@@ -214,7 +214,8 @@ class Segment:
             self.files.offset_index.truncate_to(offset)
             self.files.time_index.truncate_to(offset)
             self.files.txn_index.truncate_to(offset)
-            cut = 0 if place is None else self.files.log.truncate_to(place.position)
+            if place is not None:
+                self.files.log.truncate_to(place.position)
         if self.size == 0:
             self.created_ms = self._clock.time_ms()
             self._first_timestamp = None
@@ -223,7 +224,6 @@ class Segment:
         counters = self._read_counters()[:]
         counters[_MAX_TIMESTAMP], counters[_MAX_TIMESTAMP_OFFSET] = largest
         self._counters = counters
-        return cut
 
     def reset_index(self) -> None:
         """Forget all entries and counts, before the batches are counted again."""
@@ -248,8 +248,7 @@ class Segment:
             if (counters := self._counters) is None:
                 offset_index, largest = self.files.offset_index, self.files.time_index.last()
                 last_offset = offset_index.last().offset if len(offset_index) else self.base_offset - 1
-                counters = array("q", [self.base_offset, 0, *largest, last_offset, largest.timestamp])
-                self._counters = counters
+                self._counters = counters = new_counters(self.base_offset, last_offset, largest)
             return counters
 
     def _read_max_timestamp(self) -> TimestampOffset:

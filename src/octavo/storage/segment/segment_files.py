@@ -17,7 +17,7 @@ _File = LogFile | OffsetIndexFile | TimeIndexFile | TxnIndexFile
 
 
 class SegmentFiles:
-    """Owns the handles. The log file must exist (`create` makes it); index files are created when first written."""
+    """Owns the handles. The log file must exist (`create` makes it); index files are created when they are needed."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class SegmentFiles:
             file.release()
 
     def retire(self) -> None:
-        """Let go of the files for good, since other objects own them now."""
+        """Let go of the files, since other objects own them now; the two indexes cannot be opened again."""
         self.release()
         self.offset_index.retire()
         self.time_index.retire()

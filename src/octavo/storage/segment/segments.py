@@ -15,21 +15,17 @@ class _Ordered(NamedTuple):
 
 
 class Segments:
-    """An ordered map. A change, made under the log's lock, replaces it as a whole: readers see either the old or the
-    new one."""
+    """A change, made under the log's lock, replaces all of it: readers see either the old segments or the new ones."""
 
     def __init__(self, segments: Sequence[Segment] = ()) -> None:
         self._ordered = _Ordered((), ())
-        self._replace(set(), segments)
+        self.replace((), segments)
 
     def __iter__(self) -> Iterator[Segment]:
         return iter(self._ordered.segments)
 
     def __len__(self) -> int:
         return len(self._ordered.segments)
-
-    def __contains__(self, base_offset: object) -> bool:
-        return base_offset in self._ordered.base_offsets
 
     @property
     def base_offsets(self) -> tuple[int, ...]:
@@ -46,14 +42,17 @@ class Segments:
 
     def add(self, segment: Segment) -> None:
         """Add a segment, or replace the one with its base offset."""
-        self._replace({segment.base_offset}, [segment])
+        self.replace([segment], [segment])
 
     def remove(self, segments: Sequence[Segment]) -> None:
-        self._replace({segment.base_offset for segment in segments}, [])
+        self.replace(segments, [])
 
     def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
-        """Remove segments and add others in one step, as readers see it."""
-        self._replace({segment.base_offset for segment in old}, new)
+        """Remove the segments with these base offsets and add others; readers see it as one step."""
+        gone = {segment.base_offset for segment in old}
+        kept = [segment for segment in self._ordered.segments if segment.base_offset not in gone]
+        ordered = sorted([*kept, *new], key=lambda segment: segment.base_offset)
+        self._ordered = _Ordered(tuple(segment.base_offset for segment in ordered), tuple(ordered))
 
     def floor(self, offset: int) -> Segment | None:
         """The segment that holds the offset, if it is in the log: the last one that begins at or before it."""
@@ -72,8 +71,3 @@ class Segments:
         bases, segments = self._ordered
         first = max(bisect_right(bases, start_offset) - 1, 0)
         return segments[first : len(bases) if end_offset is None else max(bisect_left(bases, end_offset), first)]
-
-    def _replace(self, gone: set[int], new: Sequence[Segment]) -> None:
-        kept = [segment for segment in self._ordered.segments if segment.base_offset not in gone]
-        ordered = sorted([*kept, *new], key=lambda segment: segment.base_offset)
-        self._ordered = _Ordered(tuple(segment.base_offset for segment in ordered), tuple(ordered))

@@ -13,7 +13,7 @@ from octavo.system.filesystem import File, FileSystem
 
 
 class TxnIndexFile(ReleasableFile):
-    """Written under the log's lock; a reader gets the entries that existed when it began."""
+    """Written under the log's lock, read without it."""
 
     def __init__(self, filesystem: FileSystem, path: Path, base_offset: int) -> None:
         super().__init__(filesystem, path)

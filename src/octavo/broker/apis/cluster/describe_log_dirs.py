@@ -14,7 +14,7 @@ from octavo.format.names import TopicPartition, by_topic
 from octavo.format.protocol.error_codes import ErrorCode
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.partition_log import PartitionLog
-from octavo.system.url_path import UrlPath
+from octavo.system.urls import UrlPath
 
 _UNKNOWN = -1  # the size of a volume at a URL
 
