@@ -159,12 +159,14 @@ class LogRoot:
 
     @contextmanager
     def unless_offline(self) -> Iterator[None]:
-        """Like `using`, but a failing disk only ends the block, so other directories stay in use."""
+        """Like `using`, but a disk that fails in the block only ends it, so other directories stay in use."""
+        has_begun = False
         try:
             with self.using():
+                has_begun = True
                 yield
         except KafkaStorageError:
-            if self.failure is None:
+            if not has_begun or self.failure is None:
                 raise
 
     def meta(self) -> MetaProperties | None:

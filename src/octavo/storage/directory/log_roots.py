@@ -114,17 +114,24 @@ def live(roots: Sequence[LogRoot]) -> list[LogRoot]:
 def replace_everywhere(
     roots: Sequence[LogRoot], file: SharedFile[SharedContent], revision: int, content: SharedContent
 ) -> None:
-    """Give a file new content in every directory in use; KafkaStorageError if none is in use."""
-    encoded, written = file.encode(revision, content), 0
-    for root in live(roots):
-        with root.unless_offline():
-            replace_file(root.files, root.path / file.name, encoded, is_secret=file.is_secret)
-            written += 1
-    if not written and (missing := [root.path for root in roots if root.is_missing]):
+    """Give a shared file new content in every directory in use; KafkaStorageError if none is in use."""
+    if replace_in_live(roots, file.name, file.encode(revision, content), is_secret=file.is_secret):
+        return
+    if missing := [root.path for root in roots if root.is_missing]:
         problem = f"{file.name} cannot be changed: the directory does not exist yet"
         raise KafkaStorageError(f"{missing[0]}: {problem}; create a topic first, or open it with create=True")
-    if not written:
-        raise KafkaStorageError(f"all log directories are offline: {file.name} cannot be changed")
+    raise KafkaStorageError(f"all log directories are offline: {file.name} cannot be changed")
+
+
+def replace_in_live(roots: Sequence[LogRoot], name: str, data: bytes, *, is_secret: bool = False) -> bool:
+    """Replace a file in every directory in use; returns whether at least one has the new content."""
+    written = False
+    for root in roots:
+        if root.is_live:
+            with root.unless_offline():
+                replace_file(root.files, root.path / name, data, is_secret=is_secret)
+                written = True
+    return written
 
 
 def check_partitions(roots: Sequence[LogRoot]) -> None:

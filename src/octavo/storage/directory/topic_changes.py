@@ -12,15 +12,16 @@ from dataclasses import replace
 from functools import partial
 
 from octavo.errors import KafkaStorageError, LogDirError, OctavoError
-from octavo.format.names import FolderState, PartitionFolder, TopicPartition
+from octavo.format.names import TOPIC_STORE, FolderState, PartitionFolder, TopicPartition
 from octavo.storage.directory.log_root import LogRoot
+from octavo.storage.directory.log_roots import replace_in_live
 from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.directory.partition_opener import PartitionOpener
 from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.segment.delete import remove_folder
 from octavo.storage.topics.topic_configs import TopicConfigs
-from octavo.storage.topics.topic_store import Change, PendingChange, StoredTopic, write_topics
+from octavo.storage.topics.topic_store import Change, PendingChange, StoredTopic, encode
 from octavo.system.shown import count
 
 _log = logging.getLogger(__name__)
@@ -273,13 +274,8 @@ class TopicChanges:
         return tuple(root.directory_id for root in roots)
 
     def _write(self, topics: Mapping[str, StoredTopic]) -> None:
-        """Write every directory's file; an offline directory catches up when it is next opened with the others."""
-        written = 0
-        for root in self._logs.live_roots:
-            with root.unless_offline():
-                write_topics(self._files, root.path, topics)
-                written += 1
-        if not written:
+        """Write the file of every directory in use."""
+        if not replace_in_live(self._logs.roots, TOPIC_STORE, encode(topics)):
             raise KafkaStorageError("all log directories are offline: the change to a topic cannot be stored")
 
 
