@@ -82,7 +82,7 @@ def lock_directory(root: Path, filesystem: FileSystem | None = None) -> Lock:
 
 
 class LogRoot:
-    """A directory of partition folders. Before `begin`, only its lock and a missing meta.properties are written.
+    """A directory of partition folders. Before `begin`, only its lock and what is missing of the directory are written.
 
     Partitions outside the selection are neither opened nor changed: their lines in the checkpoints stay, and after a
     crash the directory does not count as cleanly stopped until they have been recovered, too.
@@ -129,7 +129,7 @@ class LogRoot:
         """Create the missing directory, and lock it."""
         if self.exists():
             raise LogDirError(f"{self.path}: another program has created it meanwhile; open it again")
-        self._made = _missing(self.files, self.path)
+        self._made = list(takewhile(lambda folder: not self.files.exists(folder), (self.path, *self.path.parents)))
         self.files.mkdir(self.path)
         for made in self._made:
             self.files.fsync_folder(made.parent)
@@ -137,7 +137,7 @@ class LogRoot:
         self.is_missing = False
 
     def lock(self) -> None:
-        """Take the directory's lock, unless it is a folder in which no broker would."""
+        """Take the directory's lock; refuses a path that is not a log directory."""
         if not self.files.is_folder(self.path):
             found = "it is a file, not a log directory" if self.exists() else "no such directory"
             raise LogDirError(f"{self.path}: {found}")
@@ -279,8 +279,3 @@ def _is_of_broker(name: str) -> bool:
         return name == REMOTE_LOG_INDEX_CACHE or PartitionFolder.parse(name).name == name
     except (CorruptionError, EncodingError):
         return False
-
-
-def _missing(filesystem: FileSystem, path: Path) -> list[Path]:
-    """The folder and those of its parents that do not exist."""
-    return list(takewhile(lambda folder: not filesystem.exists(folder), (path, *path.parents)))

@@ -21,7 +21,7 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def as_paths(given: Paths) -> list[Path]:
-    """The directories in the given order; raises if one is named twice."""
+    """The directories in the given order; raises LogDirError if there is none, or one is named twice or at a URL."""
     paths = [_local(place) for place in ([given] if isinstance(given, str | os.PathLike) else given)]
     if not paths:
         raise LogDirError("no log directory is given: name at least one")
@@ -100,9 +100,17 @@ def _make(roots: Sequence[LogRoot]) -> None:
 
 
 def _check(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | None]:
-    """Refuse directories that do not belong together; returns the content of each one's meta.properties."""
+    """Refuse directories that do not belong together, and list their folders; returns each one's meta.properties."""
     identities = check_identity(live(roots))
-    check_partitions(live(roots))
+    homes: dict[TopicPartition, Path] = {}
+    for root in live(roots):
+        with root.unless_offline():
+            root.list_folders()
+        for folder in root.folders:
+            path = root.path / folder.name
+            if folder.state is FolderState.CURRENT and homes.setdefault(folder.topic_partition, path) != path:
+                other = homes[folder.topic_partition]
+                raise LogDirError(f"{path}: the partition exists twice, also in {other}; move one of them away")
     return identities
 
 
@@ -132,16 +140,3 @@ def replace_in_live(roots: Sequence[LogRoot], name: str, data: bytes, *, is_secr
                 replace_file(root.files, root.path / name, data, is_secret=is_secret)
                 written = True
     return written
-
-
-def check_partitions(roots: Sequence[LogRoot]) -> None:
-    """List the folders of each directory; raise if two directories hold the same partition."""
-    homes: dict[TopicPartition, Path] = {}
-    for root in roots:
-        with root.unless_offline():
-            root.list_folders()
-        for folder in root.folders:
-            path = root.path / folder.name
-            if folder.state is FolderState.CURRENT and homes.setdefault(folder.topic_partition, path) != path:
-                other = homes[folder.topic_partition]
-                raise LogDirError(f"{path}: the partition exists twice, also in {other}; move one of them away")

@@ -37,8 +37,8 @@ class TopicChanges:
 
     - A creation, once all those directories are open: an absent one may hold partitions of the topic, which would be
       created a second time. Until then the topic stays as it is, and `TopicAdmin.check_complete` says what to do.
-    - A deletion, in every open directory: folders are recognised by the topic's id, so a new topic of the same name is
-      not touched. The record stays until all those directories are open together, since one may have missed
+    - A deletion, in every open directory. Folders with another topic's id are not touched: they belong to a new topic of
+      the same name. The record stays until all those directories are open together, since one may have missed
       the deletion.
     - Neither, if the selection leaves out some of the partitions.
     """
