@@ -1,4 +1,4 @@
-"""Stages finished batches in files next to a partition's segments, with offsets that start at 0."""
+"""Stages finished batches in files: in the partition's folder or, before it exists, in a log directory's root."""
 
 from __future__ import annotations
 
