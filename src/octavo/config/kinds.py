@@ -62,8 +62,8 @@ def _integer(bits: int) -> Callable[[str], int]:
 
 
 def _double(text: str) -> float:
-    # Kafka also accepts NaN. It passes Kafka's range checks, but every comparison with it is false: with a dirty ratio
-    # of NaN nothing would ever be cleaned.
+    # Unlike Kafka, no NaN: it passes Kafka's range checks, but every comparison with it is false. With a dirty ratio of
+    # NaN nothing would ever be cleaned.
     number = _DOUBLE.fullmatch(text)
     if number is None:
         raise ValueError(text)
