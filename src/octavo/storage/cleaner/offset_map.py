@@ -1,4 +1,4 @@
-"""The offset map of a cleaning: the last offset of each key in the dirty part, in a fixed amount of memory."""
+"""The offset map of a cleaning: the last offset of each key in the dirty part, in a limited amount of memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MapLimits:
 
     @classmethod
     def of(cls, config: BrokerConfig, secret: bytes, key_hash: KeyHash = KeyHash.SIPHASH) -> MapLimits:
-        """The limits of one thread: log.cleaner.threads threads share the memory. ConfigError if a map holds no key."""
+        """The limits of one thread: log.cleaner.threads threads share the memory. ConfigError if that is too little."""
         share = min(config.log_cleaner_dedupe_buffer_size // config.log_cleaner_threads, INT32_MAX)
         limits = cls(share, config.log_cleaner_io_buffer_load_factor, key_hash, secret)
         if share // SLOT_BYTES * limits.load_factor <= 1:
