@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from octavo.config.consumer_groups import ConsumerGroupTable
+from octavo.config.groups import ConsumerGroupTable
 from octavo.config.key import config
 from octavo.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG, MAX_INT, MAX_LONG, PASSWORD, STRING
 from octavo.config.ranges import Between, Elements, OneOf

@@ -51,12 +51,9 @@ def _integer(bits: int) -> Callable[[str], int]:
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
     def read(text: str) -> int:
-        if not _INTEGER.fullmatch(text):
+        if not _INTEGER.fullmatch(text) or not low <= int(text) <= high:
             raise ValueError(text)
-        value = int(text)
-        if not low <= value <= high:
-            raise ValueError(text)
-        return value
+        return int(text)
 
     return read
 
