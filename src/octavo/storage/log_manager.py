@@ -263,7 +263,7 @@ class LogManager(Closing):
         self._admin.grow(topic, partitions)
 
     def prefer_directory(self, topic: str, partition: int, root: LogRoot) -> None:
-        """If this partition is created while this object is open, put it into this directory, one of `roots`."""
+        """Put this partition into this directory, one of `roots`, if it is created while both are in use."""
         self._open.prefer(TopicPartition(topic, partition), root)
 
     def check_complete(self, topic: str) -> None:

@@ -115,7 +115,7 @@ class CleanerManager:
                 self.states.end(topic_partition)
 
     def _candidates(self, root: LogRoot) -> Iterator[Candidate]:
-        """A directory's compacted logs that can be cleaned; corrects a checkpoint that lies outside its log."""
+        """A directory's compacted logs, without uncleanable ones; corrects a checkpoint that lies outside its log."""
         offsets, now_ms = root.checkpoints.cleaner_offsets(), self._environment.clock.time_ms()
         with self._open_logs.lock:
             logs = self._open_logs.of(root)

@@ -218,14 +218,9 @@ class OpenLogs:
 
 def _losses(log: PartitionLog) -> list[Loss]:
     topic_partition = PartitionFolder.parse(log.folder.name).topic_partition
-    cut = [
-        Loss(topic_partition, _path(log, segment.base_offset), segment.size, segment.bytes_cut, str(segment.problem))
-        for segment in log.recovered
-        if segment.bytes_cut
+    lost = [(cut.base_offset, cut.size, cut.bytes_cut, str(cut.problem)) for cut in log.recovered if cut.bytes_cut]
+    lost += [(gone.base_offset, 0, gone.size, gone.reason) for gone in log.dropped]
+    return [
+        Loss(topic_partition, log.folder / SegmentFile(base_offset, FileKind.LOG).name, position, size, reason)
+        for base_offset, position, size, reason in lost
     ]
-    dropped = [Loss(topic_partition, _path(log, gone.base_offset), 0, gone.size, gone.reason) for gone in log.dropped]
-    return cut + dropped
-
-
-def _path(log: PartitionLog, base_offset: int) -> Path:
-    return log.folder / SegmentFile(base_offset, FileKind.LOG).name

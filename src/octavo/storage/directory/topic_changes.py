@@ -37,9 +37,9 @@ class TopicChanges:
 
     - A creation, once all those directories are open: an absent one may hold partitions of the topic, which would be
       created a second time. Until then the topic stays as it is, and `TopicAdmin.check_complete` says what to do.
-    - A deletion, in every open directory. Folders with another topic's id are not touched: they belong to a new topic of
-      the same name. The record stays until all those directories are open together, since one may have missed
-      the deletion.
+    - A deletion, in every open directory. Folders with another topic id are not touched: they belong to a new topic of
+      the same name. The record stays until all those directories are open together, since one may have missed the
+      deletion.
     - Neither, if the selection leaves out some of the partitions.
     """
 
@@ -172,12 +172,11 @@ class TopicChanges:
         if not self._is_selected(known):
             return
         own = {
-            topic_partition: log
+            topic_partition: (self._logs.root_of(topic_partition), log)
             for topic_partition, log in self._open(topic).items()
             if log.topic_id in (None, stored.topic_id)
         }
-        logs = {topic_partition: (self._logs.root_of(topic_partition), log) for topic_partition, log in own.items()}
-        self._rename_out(logs)
+        self._rename_out(own)
         if self._are_open(pending.directories) and not self._logs.unreadable:
             current = self._configs.stored.get(topic)
             self.store({topic: current if current and current.topic_id != stored.topic_id else None})
