@@ -62,7 +62,7 @@ class OffsetMap:
         return _open, (self._path, self.table.state)
 
     def spill(self, path: Path) -> OffsetMap:
-        """Write the map to a file, which the caller removes later, and return a map backed by that file."""
+        """Write the map to a file, which `Cleaner` removes afterwards, and return a map backed by that file."""
         table = self.table
         with path.open("wb") as file:
             for part in (table.slots[: table.most_slots * SLOT_BYTES], table.superseded, table.odd):

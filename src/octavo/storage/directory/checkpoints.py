@@ -38,7 +38,7 @@ def read_offsets(filesystem: FileSystem, path: Path) -> dict[TopicPartition, int
 
 
 class OffsetCheckpoints:
-    """The checkpoint files of one directory. Lines of partitions that are not open are kept."""
+    """The checkpoint files of one directory. Lines of partitions that were not opened are kept."""
 
     def __init__(
         self,

@@ -82,8 +82,8 @@ def lock_directory(root: Path, filesystem: FileSystem | None = None) -> Lock:
 
 
 class LogRoot:
-    """A directory of partition folders. Before `begin`, only its lock, a missing folder and a missing meta.properties are
-    written.
+    """A directory of partition folders. Before `begin`, nothing is written but its lock and, if missing, the folder and
+    its meta.properties.
 
     Partitions outside the selection are neither opened nor changed: their lines in the checkpoints stay, and after a
     crash the directory does not count as cleanly stopped until they have been recovered, too.

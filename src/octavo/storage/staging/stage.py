@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-# A task may write to more partitions than it may have files open; beyond this number, a file is reopened for each
-# append.
+# A task may write to more partitions than it may have files open; beyond this number, further files are reopened for
+# each append.
 _MOST_OPEN_FILES = 128
 
 
