@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -12,8 +13,11 @@ import octavo
 from octavo.coordinator.transactions.producer_ids import FIRST_PRODUCER_ID
 from octavo.errors import CorruptionError
 from octavo.format.batches.walker import walk
-from octavo.format.names import LEADER_EPOCH_CHECKPOINT
+from octavo.format.names import LEADER_EPOCH_CHECKPOINT, PRODUCER_ID_STORE
+from octavo.storage.environment import Environment
+from octavo.system.filesystem import LocalFileSystem
 from tests.client.stores import Store
+from tests.storage.worlds import World
 
 
 def test_own_appends_have_the_last_leader_epoch(store: Store) -> None:
@@ -84,6 +88,31 @@ def test_making_a_producer_writes_nothing(tmp_path: Path) -> None:
         assert producer.send("t", b"v").offset == 0
     with octavo.LogDir(tmp_path / "b", background=False) as logs:
         assert logs.producer(transactional_id="x")._identity.current[1] == 0
+
+
+class OneDeadDisk(LocalFileSystem):
+    """The store of ids in one directory cannot be read: its disk fails just then."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read_bytes(self, path: Path) -> bytes:
+        if path == self._root / PRODUCER_ID_STORE:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return super().read_bytes(path)
+
+
+def test_ids_come_from_the_other_directories_if_a_disk_fails(tmp_path: Path) -> None:
+    roots = [tmp_path / "a", tmp_path / "b"]
+    for root in roots:
+        root.mkdir()
+        (root / PRODUCER_ID_STORE).write_text('{"nextProducerId": 2000}')
+    world = World()
+    environment = Environment(world.scheduler, world.clock, OneDeadDisk(roots[0]))
+    with octavo.LogDir(roots, environment=environment) as logs:
+        logs.create_topic("t", 2)
+        assert logs.producer().send("t", b"v", partition=1).exception() is None
+        assert set(logs.offline) == {roots[0]}
 
 
 @pytest.mark.parametrize(

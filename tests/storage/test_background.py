@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from octavo.config.kinds import Given
+from octavo.errors import KafkaStorageError
 from octavo.format.batches.batch import Origin
 from octavo.format.names import StagedFile, TopicPartition
 from octavo.format.small_files import checkpoint
@@ -149,6 +150,19 @@ def test_without_background_nothing_is_scheduled(tmp_path: Path, world: World) -
         logs.create_topic("u", 1)
         logs.delete_topic("u")
     assert not list(tmp_path.glob("u-0.*-delete"))
+
+
+def test_a_directory_that_went_offline_stops_no_removal(tmp_path: Path, world: World) -> None:
+    with LogManager(tmp_path, environment=world.environment, background=False) as logs:
+        logs.create_topic("t", 1)
+        logs.delete_topic("t")
+    world.scheduler.shutdown()
+    logs = opened_with_upkeep(tmp_path, world)
+    logs.roots[0].take_offline(OSError(5, "Input/output error"))
+    world.scheduler.advance(60_000)
+    with pytest.raises(KafkaStorageError, match="offline"), logs.roots[0].unless_offline():
+        raise AssertionError("the block must not begin")
+    logs.close()
 
 
 def test_it_runs_on_its_own_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

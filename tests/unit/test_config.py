@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import octavo
-from octavo.config import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, BrokerConfig, LogConfig, as_text, find, parse
+from octavo.config import BROKER_CONFIGS, SYNONYMS, TOPIC_CONFIGS, BrokerConfig, LogConfig, as_text, find
 from octavo.errors import ConfigError, OctavoError
 from tests.other_defaults import OTHER_DEFAULTS
 
@@ -274,17 +274,17 @@ class TestFind:
 
 class TestParse:
     def test_each_kind_of_name_is_parsed(self) -> None:
-        assert parse("segment.bytes", " 5120 ") == 5120
-        assert parse("log.dirs", "a,b") == ("a", "b")
-        assert parse("log.retention.hours", "2") == 2
-        assert parse("compression.type", "zstd") == "zstd"
+        assert find("segment.bytes").parse(" 5120 ") == 5120
+        assert find("log.dirs").parse("a,b") == ("a", "b")
+        assert find("log.retention.hours").parse("2") == 2
+        assert find("compression.type").parse("zstd") == "zstd"
         with pytest.raises(ConfigError, match=r"^log\.roll\.hour is not a config \(did you mean log\.roll\.hours\?\)$"):
-            parse("log.roll.hour", "2")
+            find("log.roll.hour").parse("2")
 
     @given(st.sampled_from([*TOPIC_CONFIGS, *BROKER_CONFIGS, *SYNONYMS]), st.text())
     def test_any_text_is_a_value_or_a_config_error(self, name: str, text: str) -> None:
         try:
-            parse(name, text)
+            find(name).parse(text)
         except ConfigError as error:
             assert str(error).startswith(f"{name} is ")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from octavo.config.consumer_groups import ConsumerGroupTable
+from octavo.config.groups import ConsumerGroupTable
 from octavo.config.key import config
 from octavo.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG, MAX_INT, MAX_LONG, PASSWORD, STRING
 from octavo.config.ranges import Between, Elements, OneOf
@@ -150,7 +150,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     connections_max_idle_ms: int = config(
         LONG, 600_000,
-        doc="How long a connection may go without a request before it is closed.",
+        doc="How long a connection on which nothing is received or answered stays open. Negative: forever.",
     )  # fmt: skip
 
     quota_window_num: int = config(
@@ -278,7 +278,8 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     group_initial_rebalance_delay_ms: int = config(
         INT, 3_000,
-        doc="How long a classic group that was empty waits for more members after the first one has joined.",
+        doc="How long a classic group that was empty waits for more members after the first one has joined. "
+        "If some join meanwhile, it waits again, up to the rebalance timeout.",
     )  # fmt: skip
     group_max_size: int = config(
         INT, MAX_INT, Between(1),

@@ -91,7 +91,7 @@ class Elements:
     least: int = 0
 
     def __contains__(self, value: ConfigValue) -> bool:
-        return value is None or (isinstance(value, tuple) and len(value) >= self.least and "" not in value)
+        return isinstance(value, tuple) and len(value) >= self.least and "" not in value
 
     def __str__(self) -> str:
         return "at least one element, none empty" if self.least else "no empty element"

@@ -50,11 +50,6 @@ def find(name: str) -> ConfigKey:
     raise unknown("config", name, [*TOPIC_CONFIGS, *BROKER_CONFIGS, *SYNONYMS])
 
 
-def parse(name: str, given: Given) -> ConfigValue:
-    """Parse a config's value in its own unit; raises ConfigError if the name is unknown or the value is invalid."""
-    return find(name).parse(given)
-
-
 def parse_topic(overrides: Mapping[str, Given]) -> dict[str, ConfigValue]:
     """A topic's own configs, by attribute name."""
     values: dict[str, ConfigValue] = {}

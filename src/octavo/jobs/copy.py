@@ -82,7 +82,7 @@ def plan(partitions: Iterable[PartitionFiles], configs: TopicConfigs | None = No
         topic, notes = snapshot.files.topic_partition.topic, list[Note]()
         topic_id = snapshot.files.topic_id_or_note(notes, "; the topic id is not copied from here")
         is_compacted = configs is not None and "compact" in configs.of(topic).cleanup_policy
-        keeps_all = configs is not None and configs.keep_all_offsets(topic)
+        keeps_all = configs is not None and configs.keeps_all_offsets(topic)
         tasks.append(CopyTask(snapshot, topic_id, is_compacted, keeps_all, missing_end(snapshot), tuple(notes)))
     return tasks
 

@@ -10,9 +10,7 @@ from functools import partial
 
 from octavo.config import BrokerConfig
 from octavo.errors import KafkaStorageError
-from octavo.format.names import TopicPartition
 from octavo.storage.directory.checkpoints import Logs, OffsetCheckpoints
-from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
@@ -70,7 +68,7 @@ class Background:
         self.every(SWEEP_INTERVAL_MS, "octavo-staged-files", self.sweep_staged)
         for root in self._open_logs.live_roots:
             for folder in root.deleted_folders:
-                remove = partial(self._remove_folder, root, partial(remove_folder, root.files, folder))
+                remove = partial(remove_folder, root.files, folder)
                 self._environment.scheduler.schedule("delete-log", remove, delay_ms=delay_ms)
 
     def sweep_staged(self) -> None:
@@ -113,18 +111,11 @@ class Background:
             except KafkaStorageError as error:
                 _log.warning("a checkpoint was not written: %s", error)
 
-    def _remove_folder(self, root: LogRoot, remove: Callable[[], None]) -> None:
-        with root.unless_offline():
-            remove()
-
     def _each(self, name: str, work: Callable[[PartitionLog], None]) -> None:
         for topic_partition, log in list(self._open_logs.logs.items()):
-            self._try(name, topic_partition, partial(work, log))
-
-    def _try(self, name: str, topic_partition: TopicPartition, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except KafkaStorageError as error:
-            _log.debug("%s of %s: %s", name, topic_partition, error)  # deleted in the meantime, or offline
-        except Exception:
-            _log.exception("%s of %s failed", name, topic_partition)
+            try:
+                work(log)
+            except KafkaStorageError as error:
+                _log.debug("%s of %s: %s", name, topic_partition, error)  # deleted in the meantime, or offline
+            except Exception:
+                _log.exception("%s of %s failed", name, topic_partition)

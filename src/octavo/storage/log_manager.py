@@ -17,7 +17,7 @@ from octavo.storage.background import Background
 from octavo.storage.cleaner.manager import CleanerManager
 from octavo.storage.directory.dynamic_configs import DynamicConfigs
 from octavo.storage.directory.log_root import LogRoot, Only, Selection
-from octavo.storage.directory.log_roots import Paths, as_paths, live, open_roots
+from octavo.storage.directory.log_roots import Paths, as_paths, live, make_missing, open_roots
 from octavo.storage.directory.open_logs import Loss, OpenLogs
 from octavo.storage.directory.partition_opener import OpenOptions, PartitionOpener, RecoveryProgress
 from octavo.storage.directory.topic_admin import Partitions, TopicAdmin
@@ -46,8 +46,8 @@ class LogManager(Closing):
     open, or topics to open with all their partitions. The others stay untouched, so that a job on a few partitions need
     not wait for the rest; topics can still be created.
     A missing directory is created with the first topic, or at once with `create=True`; `create=False` refuses it.
-    A commit to several partitions that was interrupted by a crash is completed before anything else, unless part of it
-    cannot be opened.
+    A commit to several partitions that was interrupted by a crash is completed, or undone, before anything else, unless
+    part of it cannot be opened.
     A partition that cannot be loaded raises an error; with `skip_unreadable` it stays closed and is listed in
     `unreadable`. With `check_all` every batch is checked, even if the directory was closed cleanly.
 
@@ -94,7 +94,7 @@ class LogManager(Closing):
             selection.include(ledger.pending_partitions())
             self._dynamic.read(self.roots)
             self._start_threads(self.broker_config)
-            self._open = OpenLogs(self.roots, self.environment)
+            self._open = OpenLogs(self.roots)
             options = OpenOptions(progress=progress, on_loss=on_loss or no_loss, upkeep=upkeep, check_all=check_all)
             self._opener = PartitionOpener(self._open, self.environment, self.broker_config, self._configs, options)
             self._admin = TopicAdmin(self._open, self._opener, self.environment, self.broker_config, self._configs)
@@ -263,7 +263,7 @@ class LogManager(Closing):
         self._admin.grow(topic, partitions)
 
     def prefer_directory(self, topic: str, partition: int, root: LogRoot) -> None:
-        """If this partition is created while this object is open, put it into this directory, one of `roots`."""
+        """Put this partition into this directory, one of `roots`, if it is created while both are in use."""
         self._open.prefer(TopicPartition(topic, partition), root)
 
     def check_complete(self, topic: str) -> None:
@@ -331,8 +331,8 @@ class LogManager(Closing):
 
     def make_missing(self) -> None:
         """Create the directories that were missing when this object was opened, without waiting for the first topic."""
-        with self._open.usable(), self._open.lock:
-            self._open.make_missing()
+        with self._open.usable():
+            make_missing(self.roots, self.environment)
 
     def checkpoint(self) -> None:
         """Write the offset checkpoints of all directories; a directory whose disk fails goes offline."""

@@ -9,8 +9,7 @@ from octavo.errors import CorruptionError, KafkaStorageError
 from octavo.format.names import PRODUCER_ID_STORE
 from octavo.kernels.integers import INT64_MAX
 from octavo.storage.directory.log_root import LogRoot
-from octavo.storage.directory.log_roots import live
-from octavo.storage.files.small_file import replace_file
+from octavo.storage.directory.log_roots import live, replace_in_live
 from octavo.storage.log_manager import LogManager
 
 # Kafka's controllers give out ids from 0 on. Octavo's ids start where theirs never get: if a broker took over the
@@ -48,12 +47,7 @@ class ProducerIds:
         roots = live(self._log_manager.roots)
         first = max([FIRST_PRODUCER_ID, self._block_end, *(_stored(root) for root in roots)])
         content = json.dumps({"version": _VERSION, "nextProducerId": first + BLOCK_SIZE}) + "\n"
-        written = 0
-        for root in roots:
-            with root.unless_offline():
-                replace_file(root.files, root.path / PRODUCER_ID_STORE, content.encode())
-                written += 1
-        if not written:
+        if not replace_in_live(roots, PRODUCER_ID_STORE, content.encode()):
             raise KafkaStorageError("all log directories are offline: no producer id can be allocated")
         self._block_end = first + BLOCK_SIZE
         self._block = iter(range(first, self._block_end))

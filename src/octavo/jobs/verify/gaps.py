@@ -33,7 +33,7 @@ class CleanupPolicies:
                 self._configs = source_configs(self._roots)
             except (OctavoError, OSError):
                 self._configs = TopicConfigs()
-        return self._configs.keep_all_offsets(topic)
+        return self._configs.keeps_all_offsets(topic)
 
 
 def check_gaps(

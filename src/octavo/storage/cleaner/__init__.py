@@ -1,1 +1,1 @@
-"""Compaction keeps the last record of each key. `range` and `verdicts` decide, `clean` acts."""
+"""Compaction, which keeps the last record of each key."""

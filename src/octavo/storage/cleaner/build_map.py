@@ -1,4 +1,4 @@
-"""Fills the offset map with the keys of a log's dirty part, until the map is full."""
+"""Fills the offset map with the keys of a log's dirty part, as many as fit."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def build_map(
 ) -> tuple[OffsetMap, Events]:
     """The map of the dirty keys, and the transaction events of the segments that were read completely.
 
-    The map has all keys up to its latest offset; if it is full, that lies before the end of the dirty part. Batches of
-    aborted transactions and markers contribute no keys. Without a dirty segment the map is empty, and its latest offset
-    is the one before the first dirty offset.
+    The map has the dirty part's keys up to its latest offset, which lies before the end if they did not all fit.
+    Batches of aborted transactions and markers contribute no keys. Without a dirty segment the map is empty, and its
+    latest offset is the one before the first dirty offset.
     """
     segments, first_dirty_offset = plan.dirty, plan.first_dirty_offset
     end_offset = segments[-1].end_offset if segments else first_dirty_offset
@@ -54,7 +54,7 @@ class _Mapper:
     _decoder: Decoder = field(default_factory=lambda: Decoder(Column.OFFSET | Column.KEY))
 
     def fill(self, plan: CleanPlan, filesystem: FileSystem, on_bytes: OnBytes) -> Events:
-        """Read segment after segment until the map is full; returns the events of those that were read completely."""
+        """Read the dirty segments, until a key does not fit; returns the events of those that were read completely."""
         position, passed = plan.start_position, Events()
         for segment in plan.dirty:
             path, events = segment.path(plan.folder), list[NDArray[np.void]]()
@@ -71,7 +71,7 @@ class _Mapper:
         return passed
 
     def add(self, chunk: Chunk, events: NDArray[np.void]) -> bool:
-        """Add a chunk's keys; returns False if the map is full and does not hold all of them."""
+        """Add a chunk's keys; returns whether all of them fitted."""
         table, first, fits = chunk.table, 0, True
         skipped = np.zeros(len(table), np.uint8)
         for row, may_go in discardable(self.transactions, events):
@@ -106,7 +106,7 @@ class _Mapper:
         raise problem_of(code, position, found)
 
     def _messages(self, data: memoryview, table: NDArray[np.void]) -> bool:
-        """Add uncompressed messages. Each counts as a batch, so a full map ends after the last one that fitted."""
+        """Add uncompressed messages. Each counts as a batch, so the map ends after the last one that fitted."""
         done = 0
         for columns in self._decoder.decode(data, table):
             rows = kernels.map_columns(self.offset_table, columns, self.first_dirty_offset)

@@ -4,7 +4,7 @@ A log goes through these steps. Until step 3 decides the swap, a crash leaves it
 finishes the swap.
 
 1. The keys of the dirty part are read into an offset map (one task per log).
-2. Each group of segments is rewritten next to the old ones (one task per group, for all logs at once).
+2. Each group of segments is rewritten next to the old ones (one task per group).
 3. The new segments of a log replace the old ones, all or none (`swap` has the steps).
 4. The cleaner checkpoint records how far the log is clean. Without it the same work would be done again.
 """
@@ -31,7 +31,7 @@ class Cleaned:
     """The result of cleaning a log."""
 
     end_offset: int  # the log is clean up to here
-    is_full: bool  # not all keys fitted into the map: the next cleaning continues from there
+    is_full: bool  # not all keys fitted into the map: the next cleaning continues at `end_offset`
     keys: int
     groups: tuple[CleanedGroup, ...]
 
@@ -40,8 +40,7 @@ class Cleaned:
 class Cleaner:
     """How logs are cleaned: where tasks run, the resources they may use, and the time they judge by.
 
-    `on_bytes` is called for every chunk that is read or written, and an error that it raises ends the run; it works
-    only for tasks in this process.
+    `on_bytes` can slow down or abort tasks that run in this process.
     """
 
     runner: Runner
@@ -52,9 +51,7 @@ class Cleaner:
     progress: Progress | None = None
 
     def clean(self, candidates: Sequence[Candidate]) -> Iterator[TaskOutcome[Candidate, Cleaned]]:
-        """Clean logs of one `LogManager`, and yield the outcome of each, in order.
-
-        A log that fails before its swap stays unchanged.
+        """Clean logs, and yield the outcome of each, in order. A log that fails before its swap stays unchanged.
 
         Logs are cleaned in waves whose maps together fit into one map's memory, assuming that a map is as large as the
         bytes to clean.

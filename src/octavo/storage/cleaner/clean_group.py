@@ -1,4 +1,4 @@
-"""The second half of a cleaning: rewrites a group of segments as one, next to the old ones."""
+"""Rewrites a group of segments as one, next to the old ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.storage.cleaner.filter import ChunkFilter
 from octavo.storage.cleaner.map_keys import GroupTask, aborted_in, ignore_bytes
-from octavo.storage.cleaner.verdicts import BatchJudge
+from octavo.storage.cleaner.verdicts import verdicts
 from octavo.storage.rewriting.cleaned_segments import create_cleaned, finish_cleaned, remove_cleaned
 from octavo.storage.rewriting.source import OnBytes, SourceSegment, located, read_chunks
 from octavo.storage.segment.segment import Segment
@@ -20,7 +20,7 @@ class CleanedGroup:
     """The new segment of a group: the `.cleaned` files of its base offset."""
 
     base_offset: int
-    segments: tuple[SourceSegment, ...]
+    segments: tuple[SourceSegment, ...]  # the old ones
     size: int
     records_read: int
     records_kept: int
@@ -37,9 +37,9 @@ def clean_group(
     """Write what remains of the group's batches into a new segment.
 
     1. Remove leftovers of an earlier run. 2. Create the `.cleaned` files. 3. Append what remains, segment by segment.
-    4. Write the transaction index and the closing time index entry, trim and sync. 5. Give the new files the
-    modification time of the last old segment, by which tombstones of magic 0 and 1 are judged. Any error removes the
-    files again.
+    4. Write the transaction index and the closing time index entry, trim and sync. 5. Give the log file and its indexes
+    the modification time of the last old segment, by which tombstones of magic 0 and 1 are judged. If a step from 3 on
+    fails, the files are removed again.
     """
     filesystem, plan = filesystem or LocalFileSystem(), task.plan
     new = create_cleaned(filesystem, plan.folder, task.base_offset, plan.config)
@@ -56,7 +56,6 @@ def clean_group(
 def _fill(new: Segment, task: GroupTask, filesystem: FileSystem, on_bytes: OnBytes) -> list[int]:
     """Append what remains; returns the counts of the filter."""
     plan, transactions = task.plan, copy.deepcopy(task.transactions)
-    judge = BatchJudge(transactions, plan.producers, plan.first_uncleanable_offset, plan.now_ms)
     chunks = ChunkFilter(task.offset_map.table, plan.now_ms, plan.delete_horizon_ms)
     for place, segment in enumerate(task.segments):
         transactions.add_aborted(aborted_in(plan, task.segments, place, filesystem))
@@ -64,8 +63,8 @@ def _fill(new: Segment, task: GroupTask, filesystem: FileSystem, on_bytes: OnByt
         for chunk in read_chunks(filesystem, path, segment.size, check_crc=True):
             on_bytes(chunk.stop_position - chunk.file_position)
             with located(path, chunk):
-                verdicts = judge.verdicts(chunk.data, chunk.table)
-                data, table = chunks.filter(chunk, verdicts, keeps_legacy_tombstones=keeps_old)
+                judged = verdicts(plan, transactions, chunk)
+                data, table = chunks.filter(chunk, judged, keeps_legacy_tombstones=keeps_old)
             if len(table):
                 new.append(int(last_offsets(table[-1:])[0]), data, table)
                 on_bytes(len(data))

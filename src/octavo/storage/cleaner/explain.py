@@ -48,7 +48,7 @@ def open_transaction(log: PartitionLog, now_ms: int) -> HoldingTransaction | Non
 def explain(
     log: DirtyLog, cleanable: CleanableRange, config: LogConfig, opened: HoldingTransaction | None, now_ms: int
 ) -> Explanation:
-    """Explain what follows from these values, without looking at the log."""
+    """Explain the decision that follows from these values."""
     is_compacted = "compact" in config.cleanup_policy
     is_eligible = is_compacted and cleanable.is_eligible(config)
     opened = opened if cleanable.hold is Hold.LAST_STABLE_OFFSET else None

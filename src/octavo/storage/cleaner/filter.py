@@ -26,7 +26,7 @@ _COUNTS = [FILTER_STATE.index(name) for name in ("records_read", "records_kept",
 
 
 class ChunkFilter:
-    """Filters the chunks of one cleaning with one map. Reuses its buffers; not thread-safe."""
+    """Filters chunks with one map. Reuses its buffers; not thread-safe."""
 
     def __init__(self, offset_table: OffsetTable, now_ms: int, delete_horizon_ms: int) -> None:
         self.offset_table = offset_table

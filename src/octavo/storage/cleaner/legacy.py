@@ -44,9 +44,8 @@ class LegacyFilter:
 
     offset_table: OffsetTable
     delete_horizon_ms: int
-    counts: NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros(3, np.int64)
-    )  # records read, kept, without a key
+    # How many records were read, how many of them were kept, and how many had no key.
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(3, np.int64))
     _decoder: Decoder = field(default_factory=lambda: Decoder(_COLUMNS))
 
     def filter(

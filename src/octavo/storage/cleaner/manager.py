@@ -24,14 +24,12 @@ from octavo.system.runner import InlineRunner
 from octavo.system.scheduler import ScheduledTask
 from octavo.system.signals import Signal
 
+_THROTTLE_MS = 300  # the shortest time over which a rate is measured
 _log = logging.getLogger(__name__)
 
 
-_THROTTLE_MS = 300  # the shortest time over which a rate is measured
-
-
 class CleanerManager:
-    """Thread-safe. A log whose cleaning fails is marked uncleanable until it is opened again; others are still cleaned.
+    """Thread-safe. A log that cannot be cleaned is left alone until it is opened again; others are still cleaned.
 
     `states` pauses partitions for callers that are about to change them.
     """
@@ -52,7 +50,7 @@ class CleanerManager:
         self._throttle = Throttle(rate, self._environment.clock, self._wait_ms)
 
     def start(self) -> None:
-        """Start log.cleaner.threads threads that keep cleaning what is due."""
+        """Schedule log.cleaner.threads tasks that clean what is due, unless log.cleaner.enable is false."""
         for number in range(self._config.log_cleaner_threads if self._config.log_cleaner_enable else 0):
             name, period_ms = f"kafka-log-cleaner-thread-{number}", self._config.log_cleaner_backoff_ms
             task = self._environment.scheduler.schedule(name, self.work, period_ms=max(period_ms, 1))
@@ -86,9 +84,10 @@ class CleanerManager:
         self.states.keep_marks(self._open_logs.logs.keys())
 
     def clean_filthiest(self) -> Cleaned | None:
-        """Clean the log with the largest dirty ratio; None if no log is due, or the cleaning failed or was aborted.
+        """Clean the log with the largest dirty ratio among those that are due and neither being cleaned nor paused.
 
-        A log that has exceeded max.compaction.lag.ms is due, but gets no priority.
+        Returns None if there is none, or if the cleaning failed or was aborted. A log that has exceeded
+        max.compaction.lag.ms is due, but gets no priority.
         """
         found: list[Candidate] = []
         for root in self._open_logs.live_roots:
@@ -108,7 +107,7 @@ class CleanerManager:
             try:
                 log.retain()
             except KafkaStorageError as error:
-                # deleted or offline, which was already reported
+                # deleted, offline (already reported), or an error of one call, after which the next round tries again
                 _log.debug("retention of %s: %s", topic_partition, error)
             except Exception:
                 _log.exception("retention of %s failed", topic_partition)
@@ -116,7 +115,7 @@ class CleanerManager:
                 self.states.end(topic_partition)
 
     def _candidates(self, root: LogRoot) -> Iterator[Candidate]:
-        """The compacted logs of a directory; corrects a checkpoint that lies outside its log."""
+        """A directory's compacted logs, without uncleanable ones; corrects a checkpoint that lies outside its log."""
         offsets, now_ms = root.checkpoints.cleaner_offsets(), self._environment.clock.time_ms()
         with self._open_logs.lock:
             logs = self._open_logs.of(root)
@@ -128,7 +127,7 @@ class CleanerManager:
             except OSError as error:
                 if is_disk_failure(error):
                     raise
-                # a file was just renamed; try again in the next round
+                # such as a file that was just renamed: the next round tries again
                 _log.debug("%s is skipped: %s", topic_partition, error)
                 continue
             if candidate.cleanable.is_checkpoint_invalid:
@@ -155,7 +154,8 @@ class CleanerManager:
         except CleaningAborted as aborted:
             _log.info("%s", aborted)
         except KafkaStorageError as error:
-            _log.debug("cleaning of %s: %s", topic_partition, error)  # deleted or offline, which was already reported
+            # deleted, offline (already reported), or an error of one call, after which the next round tries again
+            _log.debug("cleaning of %s: %s", topic_partition, error)
         except Exception as error:
             self.states.mark_uncleanable(topic_partition, str(error))
             _log.exception("%s cannot be cleaned, and is left alone until it is opened again", topic_partition)

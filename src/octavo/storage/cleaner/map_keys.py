@@ -1,4 +1,4 @@
-"""The first half of a cleaning: reads the keys of the dirty part, then forms independent groups of segments."""
+"""Reads the keys of a log's dirty part, then forms groups of segments that can be cleaned independently."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from octavo.system.filesystem import FileSystem, LocalFileSystem
 
 @dataclass(frozen=True, slots=True)
 class GroupTask:
-    """Segments to be merged into one. Picklable if the offset map was spilled to a file."""
+    """Segments to be rewritten as one. Picklable if the offset map was spilled to a file."""
 
     plan: CleanPlan
     segments: tuple[SourceSegment, ...]
@@ -78,8 +78,8 @@ def group_segments(
     segments: Sequence[SourceSegment], config: LogConfig, first_uncleanable_offset: int
 ) -> list[list[SourceSegment]]:
     """Form groups: a segment joins the group before it if their log files together have at most segment.bytes, their
-    indexes of each kind at most segment.index.bytes, and its last offset, relative to the group's base offset, fits
-    into an index entry.
+    indexes of each kind at most segment.index.bytes, and the last offset that it can hold, relative to the group's base
+    offset, fits into an index entry.
     """
     ends = [segment.base_offset for segment in segments[1:]] + [first_uncleanable_offset]
     groups: list[list[SourceSegment]] = []

@@ -1,4 +1,4 @@
-"""The offset map of a cleaning: the last offset of each key in the dirty part, in a fixed amount of memory."""
+"""The offset map of a cleaning: the last offset of each key in the dirty part, in a limited amount of memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MapLimits:
 
     @classmethod
     def of(cls, config: BrokerConfig, secret: bytes, key_hash: KeyHash = KeyHash.SIPHASH) -> MapLimits:
-        """The limits of one thread: log.cleaner.threads threads share the memory. ConfigError if a map holds no key."""
+        """The limits of one thread: log.cleaner.threads threads share the memory. ConfigError if that is too little."""
         share = min(config.log_cleaner_dedupe_buffer_size // config.log_cleaner_threads, INT32_MAX)
         limits = cls(share, config.log_cleaner_io_buffer_load_factor, key_hash, secret)
         if share // SLOT_BYTES * limits.load_factor <= 1:
@@ -62,7 +62,7 @@ class OffsetMap:
         return _open, (self._path, self.table.state)
 
     def spill(self, path: Path) -> OffsetMap:
-        """Write the map to a file, which the caller removes later, and return a map backed by that file."""
+        """Write the map to a file, which `Cleaner` removes afterwards, and return a map backed by that file."""
         table = self.table
         with path.open("wb") as file:
             for part in (table.slots[: table.most_slots * SLOT_BYTES], table.superseded, table.odd):

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from octavo.config import LogConfig
+from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.indexes.txn_index import AbortedTxn
 from octavo.format.names import TopicPartition
+from octavo.kernels.layout import CONTROL, NO_PRODUCER_ID
+from octavo.kernels.producers import NONE
 from octavo.storage.cleaner.offset_map import MapLimits
 from octavo.storage.cleaner.range import CleanableRange, DirtyLog, DirtySegment, cleanable_range
-from octavo.storage.cleaner.verdicts import ActiveProducers
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.partition_log import PartitionLog
+from octavo.storage.producers.entry import ProducerStateEntry
 from octavo.storage.rewriting.source import SourceSegment
 from octavo.storage.segment.segment import Segment
 
-# The offset map for tasks in other processes. Kafka ignores files whose name does not begin with a digit.
+# The offset map for tasks in other processes; Kafka ignores a file of that name.
 MAP_FILE = "octavo-offset-map"
 
 
@@ -74,6 +80,37 @@ class Candidate:
             limits=limits,
             spill_to=log.folder / MAP_FILE if spills else None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveProducers:
+    """The producers that the log remembers, ordered by id, each with the last offset of its data and its epoch."""
+
+    producer_ids: NDArray[np.int64]
+    last_data_offsets: NDArray[np.int64]  # -1: no data, only the epoch is known
+    epochs: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, entries: Iterable[ProducerStateEntry]) -> ActiveProducers:
+        rows = sorted(
+            (entry.producer_id, entry.batches[-1].last_offset if entry.batches else NONE, entry.epoch)
+            for entry in entries
+        )
+        columns = np.array(rows, np.int64).reshape(-1, 3).T
+        return cls(*columns)
+
+    def ends_with(self, table: NDArray[np.void]) -> NDArray[np.bool_]:
+        """Which batches hold the last known state of a producer: its last sequence or, without data, its epoch."""
+        ids = table["producer_id"]
+        if not len(self.producer_ids) or not (ids > NO_PRODUCER_ID).any():
+            return np.zeros(len(table), np.bool_)
+        slots = np.minimum(np.searchsorted(self.producer_ids, ids), len(self.producer_ids) - 1)
+        is_known = (self.producer_ids[slots] == ids) & (ids > NO_PRODUCER_ID)
+        last, epochs = self.last_data_offsets[slots], self.epochs[slots]
+        is_last_data = last_offsets(table) == last
+        is_last_marker = (table["attributes"] & CONTROL != 0) & (table["producer_epoch"] == epochs)
+        ends: NDArray[np.bool_] = is_known & np.where(last >= 0, is_last_data, is_last_marker)
+        return ends
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,8 @@ class CleanedTransactions:
 
     retained: list[AbortedTxn] = field(default_factory=list)  # for the transaction index of the cleaned segment
     _coming: list[tuple[int, AbortedTxn]] = field(default_factory=list)  # a heap by first offset
-    # By producer id: the aborted transactions whose marker has not been read yet, those of them of which a batch has
-    # been read, and the committed ones of which a batch has been read, but not the marker.
+    # The transactions whose marker has not been read yet, by producer id: the aborted ones, those among them of which a
+    # batch has been read, and all others of which a batch has been read.
     _ongoing_aborted: dict[int, AbortedTxn] = field(default_factory=dict)
     _seen_aborted: set[int] = field(default_factory=set)
     _ongoing_committed: set[int] = field(default_factory=set)

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 def read_offsets(filesystem: FileSystem, path: Path) -> dict[TopicPartition, int]:
-    """A checkpoint's offsets. As in Kafka, a missing or damaged checkpoint counts as empty."""
+    """A checkpoint's offsets. A missing or damaged checkpoint counts as empty."""
     if not filesystem.exists(path):
         return {}
     try:
@@ -38,7 +38,7 @@ def read_offsets(filesystem: FileSystem, path: Path) -> dict[TopicPartition, int
 
 
 class OffsetCheckpoints:
-    """The checkpoint files of one directory. Lines of partitions that are not open are kept."""
+    """The checkpoint files of one directory. Lines of partitions that were not opened are kept."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class OffsetCheckpoints:
         self._root = root
         self._existing = existing
         self._is_opened = is_opened
-        self._cleaner_lock = threading.Lock()  # the cleaner's checkpoint is changed one line at a time
+        self._cleaner_lock = threading.Lock()  # held from reading the cleaner's checkpoint to replacing it
 
     def read(self) -> None:
         """Read what the last owner wrote."""
@@ -79,11 +79,10 @@ class OffsetCheckpoints:
 
     def write_log_start_offsets(self, logs: Logs) -> None:
         """Write the log start offsets, but only for logs that start after the base offset of their first segment."""
-        starts = {topic_partition: log.log_start_offset for topic_partition, log in logs.items()}
         starts = {
             topic_partition: start
-            for topic_partition, start in starts.items()
-            if start > logs[topic_partition].segments.first.base_offset
+            for topic_partition, log in logs.items()
+            if (start := log.log_start_offset) > log.segments.first.base_offset
         }
         self._write(LOG_START_OFFSET_CHECKPOINT, starts, self.log_start_offsets)
 

@@ -10,7 +10,7 @@ from octavo.config.table import parse_topic
 from octavo.errors import ConfigError
 from octavo.storage.directory.log_root import LogRoot
 from octavo.storage.directory.log_roots import live, replace_everywhere
-from octavo.storage.topics.broker_store import BROKER_FILE
+from octavo.storage.topics.broker_configs import BROKER_FILE
 from octavo.storage.topics.topic_configs import TopicConfigs
 
 _ALL_DIRECTORIES = "*"
@@ -55,7 +55,7 @@ class DynamicConfigs:
         self._listeners.append(listener)
 
     def alter(self, changes: Mapping[str, str | None], *, of_cluster: bool, dry_run: bool) -> None:
-        """Change configs of the broker or of its cluster, in every directory; None removes one."""
+        """Change configs of the broker or of its cluster, in every directory in use; None removes one."""
         after = self.topics.brokers.with_changes(changes, of_cluster=of_cluster)
         LogConfig.of({}, after.effective)
         config = BrokerConfig.of(after.effective)
@@ -89,7 +89,7 @@ def _check_given(broker: Mapping[str, Given], explicit: Mapping[str, Mapping[str
 def _check_cordoned(paths: Sequence[Path], config: BrokerConfig) -> None:
     """Refuse a cordoned.log.dirs that names a directory other than these.
 
-    Names from a cluster's metadata are not checked: a copied directory may be opened without the broker's other ones.
+    Names in the directories' own files are not checked: a copied one may be opened without the broker's other ones.
     """
     for name in config.cordoned_log_dirs:
         if not any(_is_named(path, name) for path in paths):

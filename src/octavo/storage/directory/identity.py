@@ -50,12 +50,10 @@ def check_identity(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | N
 def make_identity(found: Mapping[LogRoot, MetaProperties | None], now_ms: int) -> None:
     """Write missing meta.properties, with the cluster and node ids of the others."""
     known = next((meta for meta in found.values() if meta is not None), None)
-    cluster_id = known.cluster_id if known is not None else None
-    node_id = known.node_id if known is not None else None
-    cluster_id = cluster_id or kafka_uuid.to_text(random_uuid())
+    cluster_id = (known and known.cluster_id) or kafka_uuid.to_text(random_uuid())
     for root, meta in found.items():
         if meta is None and root.failure is None:
-            wanted = DEFAULT_NODE_ID if root.node_id is None else root.node_id
-            own = wanted if node_id is None else node_id
+            node_ids = known and known.node_id, root.node_id, DEFAULT_NODE_ID
+            node_id = next(number for number in node_ids if number is not None)
             with root.unless_offline():
-                root.write_meta(MetaProperties(NODE_ID_VERSION, cluster_id, own, random_uuid()), now_ms)
+                root.write_meta(MetaProperties(NODE_ID_VERSION, cluster_id, node_id, random_uuid()), now_ms)

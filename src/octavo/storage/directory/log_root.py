@@ -82,7 +82,8 @@ def lock_directory(root: Path, filesystem: FileSystem | None = None) -> Lock:
 
 
 class LogRoot:
-    """A directory of partition folders. Before `begin`, only its lock and a missing meta.properties are written.
+    """A directory of partition folders. Before `begin`, nothing is written but its lock and, if missing, the folder and
+    its meta.properties.
 
     Partitions outside the selection are neither opened nor changed: their lines in the checkpoints stay, and after a
     crash the directory does not count as cleanly stopped until they have been recovered, too.
@@ -129,7 +130,7 @@ class LogRoot:
         """Create the missing directory, and lock it."""
         if self.exists():
             raise LogDirError(f"{self.path}: another program has created it meanwhile; open it again")
-        self._made = _missing(self.files, self.path)
+        self._made = list(takewhile(lambda folder: not self.files.exists(folder), (self.path, *self.path.parents)))
         self.files.mkdir(self.path)
         for made in self._made:
             self.files.fsync_folder(made.parent)
@@ -137,7 +138,7 @@ class LogRoot:
         self.is_missing = False
 
     def lock(self) -> None:
-        """Take the directory's lock, unless it is a folder in which no broker would."""
+        """Take the directory's lock; refuses a path that is not a log directory."""
         if not self.files.is_folder(self.path):
             found = "it is a file, not a log directory" if self.exists() else "no such directory"
             raise LogDirError(f"{self.path}: {found}")
@@ -159,12 +160,14 @@ class LogRoot:
 
     @contextmanager
     def unless_offline(self) -> Iterator[None]:
-        """Like `using`, but a failing disk only ends the block, so other directories stay in use."""
+        """Like `using`, but a disk that fails in the block only ends it, so other directories stay in use."""
+        has_begun = False
         try:
             with self.using():
+                has_begun = True
                 yield
         except KafkaStorageError:
-            if self.failure is None:
+            if not has_begun or self.failure is None:
                 raise
 
     def meta(self) -> MetaProperties | None:
@@ -277,8 +280,3 @@ def _is_of_broker(name: str) -> bool:
         return name == REMOTE_LOG_INDEX_CACHE or PartitionFolder.parse(name).name == name
     except (CorruptionError, EncodingError):
         return False
-
-
-def _missing(filesystem: FileSystem, path: Path) -> list[Path]:
-    """The folder and those of its parents that do not exist."""
-    return list(takewhile(lambda folder: not filesystem.exists(folder), (path, *path.parents)))

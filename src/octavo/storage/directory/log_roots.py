@@ -20,7 +20,7 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def as_paths(given: Paths) -> list[Path]:
-    """The directories in the given order; raises if one is named twice."""
+    """The directories in the given order; raises LogDirError if there is none, or one is named twice or at a URL."""
     paths = [_local(place) for place in ([given] if isinstance(given, str | os.PathLike) else given)]
     if not paths:
         raise LogDirError("no log directory is given: name at least one")
@@ -99,9 +99,17 @@ def _make(roots: Sequence[LogRoot]) -> None:
 
 
 def _check(roots: Sequence[LogRoot]) -> dict[LogRoot, MetaProperties | None]:
-    """Refuse directories that do not belong together; returns the content of each one's meta.properties."""
+    """Refuse directories that do not belong together, and list their folders; returns each one's meta.properties."""
     identities = check_identity(live(roots))
-    check_partitions(live(roots))
+    homes: dict[TopicPartition, Path] = {}
+    for root in live(roots):
+        with root.unless_offline():
+            root.list_folders()
+        for folder in root.folders:
+            path = root.path / folder.name
+            if folder.state is FolderState.CURRENT and homes.setdefault(folder.topic_partition, path) != path:
+                other = homes[folder.topic_partition]
+                raise LogDirError(f"{path}: the partition exists twice, also in {other}; move one of them away")
     return identities
 
 
@@ -113,27 +121,21 @@ def live(roots: Sequence[LogRoot]) -> list[LogRoot]:
 def replace_everywhere(
     roots: Sequence[LogRoot], file: SharedFile[SharedContent], revision: int, content: SharedContent
 ) -> None:
-    """Give a file new content in every directory in use; KafkaStorageError if none is in use."""
-    encoded, written = file.encode(revision, content), 0
-    for root in live(roots):
-        with root.unless_offline():
-            replace_file(root.files, root.path / file.name, encoded, is_secret=file.is_secret)
-            written += 1
-    if not written and (missing := [root.path for root in roots if root.is_missing]):
+    """Give a shared file new content in every directory in use; KafkaStorageError if none is in use."""
+    if replace_in_live(roots, file.name, file.encode(revision, content), is_secret=file.is_secret):
+        return
+    if missing := [root.path for root in roots if root.is_missing]:
         problem = f"{file.name} cannot be changed: the directory does not exist yet"
         raise KafkaStorageError(f"{missing[0]}: {problem}; create a topic first, or open it with create=True")
-    if not written:
-        raise KafkaStorageError(f"all log directories are offline: {file.name} cannot be changed")
+    raise KafkaStorageError(f"all log directories are offline: {file.name} cannot be changed")
 
 
-def check_partitions(roots: Sequence[LogRoot]) -> None:
-    """List the folders of each directory; raise if two directories hold the same partition."""
-    homes: dict[TopicPartition, Path] = {}
+def replace_in_live(roots: Sequence[LogRoot], name: str, data: bytes, *, is_secret: bool = False) -> bool:
+    """Replace a file in every directory in use; returns whether at least one has the new content."""
+    written = False
     for root in roots:
-        with root.unless_offline():
-            root.list_folders()
-        for folder in root.folders:
-            path = root.path / folder.name
-            if folder.state is FolderState.CURRENT and homes.setdefault(folder.topic_partition, path) != path:
-                other = homes[folder.topic_partition]
-                raise LogDirError(f"{path}: the partition exists twice, also in {other}; move one of them away")
+        if root.is_live:
+            with root.unless_offline():
+                replace_file(root.files, root.path / name, data, is_secret=is_secret)
+                written = True
+    return written

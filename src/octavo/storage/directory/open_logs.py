@@ -11,8 +11,7 @@ from typing import NamedTuple
 from octavo.errors import KafkaStorageError, OctavoError, UnknownTopicOrPartitionError, did_you_mean
 from octavo.format.names import FileKind, PartitionFolder, SegmentFile, TopicPartition, by_topic
 from octavo.storage.directory.log_root import LogRoot
-from octavo.storage.directory.log_roots import live, make_missing
-from octavo.storage.environment import Environment
+from octavo.storage.directory.log_roots import live
 from octavo.storage.partition_log import PartitionLog
 from octavo.system.scheduler import Scheduler
 from octavo.system.shown import count
@@ -41,9 +40,8 @@ class OpenLogs:
     When a directory goes offline, its logs stay listed; using one raises KafkaStorageError with the reason.
     """
 
-    def __init__(self, roots: Sequence[LogRoot], environment: Environment) -> None:
+    def __init__(self, roots: Sequence[LogRoot]) -> None:
         self.roots = roots
-        self._environment = environment
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.future_and_stray: list[tuple[LogRoot, PartitionLog]] = []  # of -future and -stray folders
         self.unreadable: dict[Path, OctavoError | OSError] = {}  # folders that could not be loaded, and why
@@ -85,10 +83,9 @@ class OpenLogs:
         """A partition's log; UnknownTopicOrPartitionError if it does not exist or was not opened."""
         log = self.logs.get(topic_partition)
         if log is None:
-            found = (
-                "was not opened" if any(topic_partition in root.partitions for root in self.roots) else "does not exist"
-            )
-            raise UnknownTopicOrPartitionError(f"partition {topic_partition} {found}")
+            is_known = any(topic_partition in root.partitions for root in self.roots)
+            problem = "was not opened" if is_known else "does not exist"
+            raise UnknownTopicOrPartitionError(f"partition {topic_partition} {problem}")
         return log
 
     def root_of(self, topic_partition: TopicPartition) -> LogRoot:
@@ -132,7 +129,7 @@ class OpenLogs:
         self._root_by_partition.pop(topic_partition).partitions.discard(topic_partition)
 
     def prefer(self, topic_partition: TopicPartition, root: LogRoot) -> None:
-        """If this partition is created before the close, put it into this directory."""
+        """Put this partition into this directory if it is created later."""
         with self.lock:
             if len(self._preferred) >= _MOST_PREFERRED:  # clients may name partitions that nobody will create
                 del self._preferred[next(iter(self._preferred))]
@@ -152,8 +149,8 @@ class OpenLogs:
 
     def abandon_offline(self) -> None:
         """Close the logs of failed directories without writing anything more."""
-        for topic_partition, root in list(self._root_by_partition.items()):
-            if root.failure is not None and (log := self.logs.get(topic_partition)) is not None:
+        for root in self.roots:
+            for log in self.all_of(root) if root.failure is not None else ():
                 log.abandon(f"its directory is offline: {root.failure}")
 
     def losses(self) -> list[Loss]:
@@ -201,10 +198,6 @@ class OpenLogs:
             failures.append(error)
         return failures
 
-    def make_missing(self) -> None:
-        """Create the directories that were missing when they were opened; the caller holds `lock`."""
-        make_missing(self.roots, self._environment)
-
     def disown(self) -> None:
         """In a forked child: refuse any further use."""
         self.is_closed = True
@@ -225,14 +218,9 @@ class OpenLogs:
 
 def _losses(log: PartitionLog) -> list[Loss]:
     topic_partition = PartitionFolder.parse(log.folder.name).topic_partition
-    cut = [
-        Loss(topic_partition, _path(log, segment.base_offset), segment.size, segment.bytes_cut, str(segment.problem))
-        for segment in log.recovered
-        if segment.bytes_cut
+    lost = [(cut.base_offset, cut.size, cut.bytes_cut, str(cut.problem)) for cut in log.recovered if cut.bytes_cut]
+    lost += [(gone.base_offset, 0, gone.size, gone.reason) for gone in log.dropped]
+    return [
+        Loss(topic_partition, log.folder / SegmentFile(base_offset, FileKind.LOG).name, position, size, reason)
+        for base_offset, position, size, reason in lost
     ]
-    dropped = [Loss(topic_partition, _path(log, gone.base_offset), 0, gone.size, gone.reason) for gone in log.dropped]
-    return cut + dropped
-
-
-def _path(log: PartitionLog, base_offset: int) -> Path:
-    return log.folder / SegmentFile(base_offset, FileKind.LOG).name

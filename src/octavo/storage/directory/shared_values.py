@@ -24,9 +24,9 @@ class SharedValues(Generic[_Content]):
     """The values in force; replaced, never modified, so that readers need no lock.
 
     Until the first change they are what `replay` makes of the cluster's metadata, so that a directory that Kafka served
-    keeps them. Kafka does not see changes made here. Thread-safe: a change is written to every directory before it
-    becomes visible. Each change builds on the last one, so everybody who uses the directories must share one instance:
-    see `LogManager.shared`.
+    keeps them. Kafka does not see changes made here. Thread-safe: a change is written to every directory in use before
+    it becomes visible. Each change builds on the last one, so everybody who uses the directories must share one
+    instance: see `LogManager.shared`.
     """
 
     def __init__(

@@ -16,6 +16,7 @@ from octavo.errors import (
 from octavo.format.names import TopicPartition, collide, topic_problem
 from octavo.format.small_files.commit_store import PendingTopic
 from octavo.storage.directory.identity import random_uuid
+from octavo.storage.directory.log_roots import make_missing
 from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.directory.partition_opener import PartitionOpener
 from octavo.storage.directory.topic_changes import TopicChanges
@@ -43,6 +44,7 @@ class TopicAdmin:
         configs: TopicConfigs,
     ) -> None:
         self._logs = logs
+        self._environment = environment
         self._broker_config = broker_config
         self._configs = configs
         self._changes = TopicChanges(logs, opener, environment, configs)
@@ -80,7 +82,7 @@ class TopicAdmin:
         After a crash, reopening the directories leaves either all of its partitions or none.
         """
         with self._logs.usable():
-            self._logs.make_missing()
+            make_missing(self._logs.roots, self._environment)
             there = self._logs.known_partitions
             missing = [topic_partition for topic_partition in new.topic_partitions() if topic_partition not in there]
             self._changes.add(new.topic, missing, StoredTopic(new.topic_id, dict(new.configs), total))
@@ -144,7 +146,7 @@ class TopicAdmin:
     def check_complete(self, topic: str) -> None:
         """Refuse a topic whose partitions are not all open: keys would go to other partitions than in Kafka.
 
-        If Octavo did not create the topic, only gaps between its partitions can be noticed.
+        If the topic's total is not known, only partitions missing before its last open one can be noticed.
         """
         stored = self._configs.stored.get(topic)  # read before the partitions: they appear before it is stored
         known = self._logs.topics().get(topic)

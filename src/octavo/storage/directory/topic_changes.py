@@ -12,15 +12,16 @@ from dataclasses import replace
 from functools import partial
 
 from octavo.errors import KafkaStorageError, LogDirError, OctavoError
-from octavo.format.names import FolderState, PartitionFolder, TopicPartition
+from octavo.format.names import TOPIC_STORE, FolderState, PartitionFolder, TopicPartition
 from octavo.storage.directory.log_root import LogRoot
+from octavo.storage.directory.log_roots import replace_in_live
 from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.directory.partition_opener import PartitionOpener
 from octavo.storage.environment import Environment
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.segment.delete import remove_folder
 from octavo.storage.topics.topic_configs import TopicConfigs
-from octavo.storage.topics.topic_store import Change, PendingChange, StoredTopic, write_topics
+from octavo.storage.topics.topic_store import Change, PendingChange, StoredTopic, encode
 from octavo.system.shown import count
 
 _log = logging.getLogger(__name__)
@@ -36,9 +37,9 @@ class TopicChanges:
 
     - A creation, once all those directories are open: an absent one may hold partitions of the topic, which would be
       created a second time. Until then the topic stays as it is, and `TopicAdmin.check_complete` says what to do.
-    - A deletion, in every open directory: folders are recognised by the topic's id, so a new topic of the same name is
-      not touched. The record stays until all those directories are open together, since one may have missed
-      the deletion.
+    - A deletion, in every open directory. Folders with another topic id are not touched: they belong to a new topic of
+      the same name. The record stays until all those directories are open together, since one may have missed the
+      deletion.
     - Neither, if the selection leaves out some of the partitions.
     """
 
@@ -171,12 +172,11 @@ class TopicChanges:
         if not self._is_selected(known):
             return
         own = {
-            topic_partition: log
+            topic_partition: (self._logs.root_of(topic_partition), log)
             for topic_partition, log in self._open(topic).items()
             if log.topic_id in (None, stored.topic_id)
         }
-        logs = {topic_partition: (self._logs.root_of(topic_partition), log) for topic_partition, log in own.items()}
-        self._rename_out(logs)
+        self._rename_out(own)
         if self._are_open(pending.directories) and not self._logs.unreadable:
             current = self._configs.stored.get(topic)
             self.store({topic: current if current and current.topic_id != stored.topic_id else None})
@@ -273,13 +273,8 @@ class TopicChanges:
         return tuple(root.directory_id for root in roots)
 
     def _write(self, topics: Mapping[str, StoredTopic]) -> None:
-        """Write every directory's file; an offline directory catches up when it is next opened with the others."""
-        written = 0
-        for root in self._logs.live_roots:
-            with root.unless_offline():
-                write_topics(self._files, root.path, topics)
-                written += 1
-        if not written:
+        """Write the file of every directory in use."""
+        if not replace_in_live(self._logs.roots, TOPIC_STORE, encode(topics)):
             raise KafkaStorageError("all log directories are offline: the change to a topic cannot be stored")
 
 

@@ -28,14 +28,7 @@ from octavo.storage.producers.files import Producers
 from octavo.storage.producers.snapshots import SnapshotFiles
 from octavo.storage.producers.state import PRODUCER_ID_EXPIRATION_MS
 from octavo.storage.recovery.check_ahead import Checkers, check_ahead
-from octavo.storage.recovery.recover import (
-    Checked,
-    OnLoss,
-    Recovered,
-    no_loss,
-    no_progress,
-    recover_segment,
-)
+from octavo.storage.recovery.recover import Checked, OnLoss, Recovered, no_loss, no_progress, recover_segment
 from octavo.storage.recovery.transient_files import settle_transient_files
 from octavo.storage.segment.delete import Deleter
 from octavo.storage.segment.segment import Segment, SegmentOffsetOverflowError, Tail
@@ -63,7 +56,7 @@ class LoadRequest:
     recovery_point: int = 0
     flushed_up_to: int = 0  # the recovery point in the checkpoint, even if everything is to be checked
     producer_expiration_ms: int = PRODUCER_ID_EXPIRATION_MS
-    progress: Progress = no_progress  # called with the number of bytes that recovery has read
+    progress: Progress = no_progress  # called with the number of bytes that recovery has read since the last call
     on_loss: OnLoss = no_loss  # may look at what recovery is about to cut
     checkers: Checkers | None = None  # the threads that check segments ahead, if there are several
     upkeep: bool = False  # remove `.deleted` files, including those of segments that recovery drops
@@ -109,8 +102,9 @@ class _Loader:
 
     def load(self) -> Loaded:
         """1. Finish or delete files of unfinished work. 2. Open the segments, rebuilding those without an offset index
-        or with an unsound transaction index. 3. After an unclean stop, recover the segments from the recovery point on;
-        everything after a damaged one is dropped. 4. Bring epochs and producers to the log's end.
+        or with an unsound transaction index. 3. Recover the segments from the recovery point on after an unclean stop,
+        or the last one if it has a torn tail; everything after a damaged one is dropped. 4. Bring epochs and producers
+        to the log's end.
         """
         request = self._request
         self._refuse_special_files()
@@ -123,14 +117,14 @@ class _Loader:
         if not request.clean:
             self._snapshots.delete_torn(request.recovery_point)
         self._retry_on_overflow(self._open_segments)
-        end_offset = self._unrecovered() if self._is_being_deleted else self._retry_on_overflow(self._recover)
+        end_offset = self._retry_on_overflow(self._recover)
         self._epochs.truncate_from_end(end_offset)
         self._epochs.truncate_from_start(request.log_start_offset)
         log_start_offset = max(request.log_start_offset, self._segments.first.base_offset)
         producers = self._producers()
         self._snapshots.delete_stray(self._segments.base_offsets)
         producers.rebuild(self._segments, log_start_offset, end_offset, clean=request.clean)
-        # The snapshots of dropped segments are deleted with them, after a delay.
+        # The snapshots of dropped segments are only renamed, like the segments.
         kept = {*self._snapshots.offsets, *(dropped.base_offset for dropped in self._dropped)}
         gone = [offset for offset in found_snapshots if offset not in kept]
         self._deleted += [SegmentFile(offset, FileKind.PRODUCER_SNAPSHOT).name for offset in gone]
@@ -143,7 +137,7 @@ class _Loader:
         return Loaded(parts, self._deleted, self._recovered, self._dropped)
 
     def _refuse_special_files(self) -> None:
-        """Raise before anything changes if a link or a FIFO has the name of one of the log's files."""
+        """Raise before anything changes if a link, for example, has the name of one of the log's files."""
         folder = self._request.folder
         for name in self._files.others(folder):
             if SegmentFile.parse(name) or name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA):
@@ -169,7 +163,9 @@ class _Loader:
             if file.kind in _INDEXES and file.base_offset not in logs:
                 self._files.unlink(self._request.folder / file.name)
                 self._deleted.append(file.name)
-        unflushed_from = self._unflushed_from(logs)
+        recovery_point, unflushed_from = self._request.recovery_point, INT64_MAX
+        if not self._request.clean and not self._is_being_deleted:
+            unflushed_from = max((base_offset for base_offset in logs if base_offset <= recovery_point), default=0)
         for base_offset in logs:
             segment = self._segment(base_offset)
             if SegmentFile(base_offset, FileKind.TIME_INDEX).name not in names:
@@ -180,13 +176,6 @@ class _Loader:
             if base_offset < unflushed_from and not (has_index and _has_sound_txn_index(segment)):
                 self._recover_segment(segment)
             self._segments.add(segment)
-
-    def _unflushed_from(self, base_offsets: Sequence[int]) -> int:
-        """The base offset of the first segment that will be recovered in any case."""
-        request = self._request
-        if request.clean or self._is_being_deleted:
-            return INT64_MAX
-        return max((base for base in base_offsets if base <= request.recovery_point), default=0)
 
     def _recover_segment(
         self, segment: Segment, checked: Checked | None = None, progress: Progress = no_progress
@@ -204,6 +193,10 @@ class _Loader:
     def _recover(self) -> int:
         """Recover the segments that need it, and make sure that there is an active one; returns the log's end."""
         request = self._request
+        if self._is_being_deleted:  # nothing in the folder is needed any more
+            if not len(self._segments):
+                self._segments.add(self._segment(0, create=True))
+            return 0
         if not request.clean:  # this comes first, since no index can be trusted yet
             self._recover_unflushed(self._segments.overlapping(request.recovery_point))
         tail = self._tail()
@@ -250,12 +243,6 @@ class _Loader:
         reason = "the offsets of its last batches go back"
         self._recovered[-2:] = [again._replace(bytes_cut=recovered.bytes_cut + cut, problem=reason)]
         return self._recovered[-1]
-
-    def _unrecovered(self) -> int:
-        """The log's end in a folder that is being deleted: nothing in it is checked or kept."""
-        if not len(self._segments):
-            self._segments.add(self._segment(0, create=True))
-        return 0
 
     def _drop(self, segments: Sequence[Segment], reason: str) -> None:
         for segment in segments:

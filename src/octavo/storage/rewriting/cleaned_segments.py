@@ -23,7 +23,10 @@ def create_cleaned(filesystem: FileSystem, folder: Path, base_offset: int, confi
 
 
 def finish_cleaned(segment: Segment, filesystem: FileSystem, mtime_ms: int) -> None:
-    """Write the closing time index entry, trim and sync, set the files' modification time, and close them."""
+    """Write the closing time index entry, trim, sync and close.
+
+    The log file, the offset index and the time index get the modification time.
+    """
     segment.close_out()
     segment.files.flush()
     for kind in (FileKind.LOG, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX):
@@ -41,7 +44,7 @@ def remove_cleaned(filesystem: FileSystem, folder: Path, base_offsets: Iterable[
 def swap_in(log: PartitionLog, old: Iterable[SourceSegment], base_offsets: Sequence[int], config: LogConfig) -> None:
     """Replace the old segments with the `.cleaned` ones, all or none (`swap` has the steps), under the log's lock.
 
-    If an old segment has changed since it was read, the new ones are removed instead.
+    If an old segment has changed since it was read, the new ones are removed and CleaningAborted is raised.
     """
     filesystem = log.environment.filesystem
     with log.lock:

@@ -49,7 +49,8 @@ def rewrite_segment(task: RewriteTask, filesystem: FileSystem | None = None) -> 
 
     1. Remove leftovers of an earlier run. 2. Append the batches to the `.cleaned` files of a new segment, and begin
     another one before segment.bytes is exceeded. 3. Write the transaction indexes and the closing time index entries,
-    trim and sync. 4. Give the files the modification time of the old segment. Any error removes them again.
+    trim and sync. 4. Give log files and indexes the modification time of the old segment. If any of this fails, the
+    files are removed again.
     """
     filesystem, recoder = filesystem or LocalFileSystem(), Recoder(task.codec)
     path = task.segment.path(task.folder)

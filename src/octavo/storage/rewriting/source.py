@@ -25,7 +25,7 @@ from octavo.system.shown import count
 
 _WINDOW_BYTES = 32 << 20
 _WINDOW_ROWS = 1 << 13
-_MAP_FLAGS = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)  # only Linux has it
+_MAP_FLAGS = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)  # only Linux has MAP_POPULATE
 
 # Called with the number of bytes just read or written; it may wait, to slow the work down, or raise, to abort it.
 OnBytes = Callable[[int], None]
@@ -34,7 +34,7 @@ OnBytes = Callable[[int], None]
 class SourceSegment(NamedTuple):
     """A segment to be rewritten, as it was when the rewrite was planned.
 
-    Only compaction uses the sizes of the indexes and the end offset; an upgrade leaves them unset.
+    Only compaction uses the sizes of the indexes and the end offset.
     """
 
     base_offset: int
@@ -51,7 +51,7 @@ class SourceSegment(NamedTuple):
 def read_chunks(
     filesystem: FileSystem, path: Path, size: int, position: int = 0, *, check_crc: bool = False
 ) -> Iterator[Chunk]:
-    """The batches of a segment's log from a position on; raises CorruptRecordError at the first damage."""
+    """The batches of a segment's log from a position on; raises CorruptionError at the first damage."""
     return _checked(LogFile(filesystem, path).chunks(position, size, check_crc=check_crc), path, size)
 
 
@@ -59,8 +59,8 @@ def view_chunks(filesystem: FileSystem, path: Path, size: int, position: int = 0
     """Like `read_chunks`, but without copying, for a pass that reads little of each record; CRCs are not checked.
 
     This saves a fifth of the work (measured with records of 100 bytes). A file that shrinks while it is mapped would
-    crash the process, so this is only for closed segments in a directory that this process owns: those are replaced,
-    never truncated.
+    crash the process, so this is only for closed segments of a locked directory. Its owner replaces or removes those;
+    before a log is truncated, its cleaning is ended (`CleanerStates.paused`).
     """
     if not isinstance(filesystem, LocalFileSystem):
         return read_chunks(filesystem, path, size, position)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from octavo.errors import StagedFileLostError
 from octavo.format.batches.chunk_walk import Chunk
@@ -25,7 +24,7 @@ def bring_in(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> Non
     """Append the part of the files that the log does not have yet, in order.
 
     What the log already has begins at the part's start offset: a crash may have left any number of whole batches there,
-    or an adopted segment. Nothing is cut off, so readers never see records that disappear again.
+    or an adopted segment. Nothing is cut off here, since readers may have seen it.
     """
     offset = part.start_offset
     log.segments.active.resume_index()  # with one micro-batch per second the log is opened every second
@@ -40,7 +39,7 @@ def bring_in(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> Non
 
 
 def own_end(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> int:
-    """The offset up to which what the log has from the part's start offset on is known to be the part's own."""
+    """Up to which offset the log's records, from the part's start offset on, are known to be the part's own."""
     offset = part.start_offset
     for file in part.files:
         path = find(log.environment.filesystem, file.name, [log.folder, *roots])
@@ -50,8 +49,7 @@ def own_end(log: PartitionLog, part: PendingPart, roots: Sequence[Path]) -> int:
             offset += file.records
             continue
         for chunk in LogFile(log.environment.filesystem, path).chunks(check_crc=False):
-            there = _count_there(log, chunk, offset)
-            offset += int(chunk.table["count"][:there].sum(dtype=np.int64))
+            there, offset = _already_there(log, chunk, offset)
             if there < len(chunk.table):
                 return offset
     return offset
@@ -78,8 +76,7 @@ def _bring_in_file(log: PartitionLog, file: PendingFile, path: Path, offset: int
         check_whole(chunk, staged)
         first = 0
         if there:
-            first = _count_there(log, chunk, offset)
-            offset += int(chunk.table["count"][:first].sum(dtype=np.int64))
+            first, offset = _already_there(log, chunk, offset)
             there = first == len(chunk.table)
         for data in sets(chunk, first, limit):
             log.append_as_leader(data, leader_epoch=leader_epoch, trusted=True)
@@ -100,31 +97,24 @@ def sets(chunk: Chunk, first: int, limit: int) -> Iterator[memoryview]:
         row = last + 1
 
 
-def _count_there(log: PartitionLog, chunk: Chunk, offset: int) -> int:
-    """How many of a chunk's batches the log already has from the offset on.
+def _already_there(log: PartitionLog, chunk: Chunk, offset: int) -> tuple[int, int]:
+    """How many of a chunk's batches the log already has from the offset on, and the offset after them.
 
     Their records are compared, and of their headers only the base offset and the count.
     """
-    found = 0
-    for row in chunk.table:
+    for there, row in enumerate(chunk.table):
         position, size, count = int(row["position"]), int(row["size"]), int(row["count"])
         if offset >= log.log_end_offset:
-            break
-        if offset < log.log_start_offset:  # a broker that ran in between has deleted it
-            found, offset = found + 1, offset + count
-            continue
-        data = log.read(offset, size, Isolation.LOG_END).read()
-        mine = chunk.data[position + BATCH_OVERHEAD : position + size]
-        if len(data) < size or not _begins_at(walk(data[:size], check_crc=False).table, offset, count):
-            break
-        if memoryview(data)[BATCH_OVERHEAD:size] != mine:
-            break
-        found, offset = found + 1, offset + count
-    return found
-
-
-def _begins_at(table: NDArray[np.void], offset: int, count: int) -> bool:
-    return len(table) == 1 and table["base_offset"][0] == offset and table["count"][0] == count
+            return there, offset
+        if offset >= log.log_start_offset:  # otherwise a broker that ran in between has deleted it
+            data = log.read(offset, size, Isolation.LOG_END).read()
+            found = walk(data[:size], check_crc=False).table
+            if len(data) < size or found[["base_offset", "count"]].tolist() != [(offset, count)]:
+                return there, offset
+            if memoryview(data)[BATCH_OVERHEAD:size] != chunk.data[position + BATCH_OVERHEAD : position + size]:
+                return there, offset
+        offset += count
+    return len(chunk.table), offset
 
 
 def _is_adopted(log: PartitionLog, file: PendingFile, offset: int) -> bool:

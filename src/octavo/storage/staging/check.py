@@ -16,7 +16,7 @@ from octavo.system.filesystem import FileSystem
 
 
 def check_batches(staged: StagedPart, config: LogConfig, now_ms: int) -> None:
-    """Refuse what an append would refuse, and batches that it would have to compress again."""
+    """Refuse batches that break the topic's configs, or that an append would have to compress again."""
     facts, settings, name = staged.facts, ValidationSettings.of(config), staged.topic_partition
     if facts.largest_batch > config.max_message_bytes:
         expected = f"expected at most max.message.bytes, {config.max_message_bytes}"

@@ -73,7 +73,7 @@ def commit(commits: Commits, request: CommitRequest, on_step: OnStep = no_step) 
     """Bring a batch into all its partitions; returns False, and changes nothing, if it was committed before.
 
     1. Check that every partition accepts its batches. 2. Decide: write the pending commit, with each partition's end
-    offset and the topics to be created, to the log directory's root, synced. 3. Create those topics. 4. Append the
+    offset and the topics to be created, to the root of a log directory, synced. 3. Create those topics. 4. Append the
     staged files, partition by partition, or adopt them as segments. 5. Flush the logs. 6. Conclude: write the batch's
     id as done, and nothing as pending, synced. 7. Remove the staged files.
 
@@ -214,9 +214,5 @@ def _parts(commits: Commits) -> list[PendingPart]:
 
 def _is_foreign(commits: Commits, topic: PendingTopic) -> bool:
     """Whether somebody else has created a topic of that name."""
-    there = [
-        commits.logs[topic_partition].topic_id
-        for topic_partition in topic.topic_partitions()
-        if topic_partition in commits.logs
-    ]
-    return any(topic_id not in (None, topic.topic_id) for topic_id in there)
+    logs = map(commits.logs.get, topic.topic_partitions())
+    return any(log is not None and log.topic_id not in (None, topic.topic_id) for log in logs)

@@ -6,6 +6,7 @@ No lock is taken and no log is opened; the commit checks again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,7 +83,10 @@ class Destinations:
             self._folders.clear()
             for root in self._roots:
                 for name in filesystem.folders(root):
-                    self._note(root, name)
+                    with suppress(CorruptionError):
+                        folder = PartitionFolder.parse(name)
+                        if folder.state is FolderState.CURRENT:
+                            self._folders.setdefault(folder.topic, {})[folder.partition] = root / name
             before, stores = stores, [read_store(filesystem, root) for root in self._roots]
             if stores == before:
                 break
@@ -118,11 +122,3 @@ class Destinations:
         count = self._new_topics.partitions
         config = self._configs.of_new(topic, self._new_topics.configs)
         return Destination(topic, config, dict.fromkeys(range(count), self._roots[0]), count, exists=False)
-
-    def _note(self, root: Path, name: str) -> None:
-        try:
-            folder = PartitionFolder.parse(name)
-        except CorruptionError:
-            return
-        if folder.state is FolderState.CURRENT:
-            self._folders.setdefault(folder.topic, {})[folder.partition] = root / name

@@ -1,4 +1,4 @@
-"""Stages finished batches in files next to a partition's segments, with offsets that start at 0."""
+"""Stages finished batches in files: in the partition's folder or, before it exists, in a log directory's root."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-# A task may write to more partitions than it may have files open; beyond this number, a file is reopened for each
-# append.
+# A task may write to more partitions than it may have files open; beyond this number, further files are reopened for
+# each append.
 _MOST_OPEN_FILES = 128
 
 

@@ -1,1 +1,1 @@
-"""The configs of topics, and the files they come from."""
+"""The configs of topics and of the broker, and the files they come from."""

@@ -4,12 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from octavo.config import BROKER_CONFIGS, SYNONYMS, Given
 from octavo.format.names import BROKER_STORE
-from octavo.storage.topics.broker_store import BROKER_FILE, ChangedConfigs
+from octavo.storage.files.shared_file import SharedFile
 from octavo.storage.topics.metadata_configs import METADATA_FOLDER, MetadataConfigs
 from octavo.system.filesystem import FilesToRead
+
+Changed = dict[str, str | None]
+"""Configs by name. None means that the value in the cluster's metadata no longer counts."""
+
+
+class ChangedConfigs(NamedTuple):
+    """What clients have changed for this broker, and for all brokers of its cluster."""
+
+    broker: Changed
+    cluster: Changed
+
+
+def _to_fields(changed: ChangedConfigs) -> dict[str, Any]:
+    return {name: dict(sorted(configs.items())) for name, configs in changed._asdict().items()}
+
+
+def _of_fields(fields: dict[str, Any]) -> ChangedConfigs:
+    return ChangedConfigs(*(_texts(fields[name]) for name in ChangedConfigs._fields))
+
+
+def _texts(configs: dict[str, Any]) -> Changed:
+    for name, value in configs.items():
+        if value is not None and not isinstance(value, str):
+            raise ValueError(f"{name} is {value!r}, expected text or null")
+    return dict(configs)
+
+
+BROKER_FILE = SharedFile(BROKER_STORE, _to_fields, _of_fields)
+"""Octavo's own file of what clients have changed while the broker ran."""
 
 
 class BrokerConfigs:

@@ -109,8 +109,7 @@ def metadata_records(filesystem: FilesToRead, root: Path) -> Iterator[MetadataRe
 
 def _records_of(filesystem: FilesToRead, path: Path, start: int) -> Iterator[MetadataRecord]:
     """A file's records from an offset on, up to the first damaged batch."""
-    # Imported here, since few directories have a metadata log, and loading its record schemas takes longer than all
-    # the rest.
+    # Imported here, since few directories have a metadata log, and loading its record schemas takes long.
     from octavo.format.messages.cluster_metadata import decode_metadata_record
     from octavo.format.messages.records import UnknownRecordTypeError
 

@@ -104,19 +104,17 @@ class TopicConfigs:
     def inherited(self, topic: str) -> dict[str, Given]:
         """The configs for a replica elsewhere: the topic's own, over those that clients set for the brokers."""
         of_brokers, usual = LogConfig.of({}, self.brokers.dynamic), LogConfig.of()
-        values = {
-            key.name: (getattr(of_brokers, key.attribute), getattr(usual, key.attribute))
-            for key in TOPIC_CONFIGS.values()
-        }
         changed: dict[str, Given] = {
-            name: as_text(value) for name, (value, default) in values.items() if value != default
+            key.name: as_text(value)
+            for key in TOPIC_CONFIGS.values()
+            if (value := getattr(of_brokers, key.attribute)) != getattr(usual, key.attribute)
         }
         return {**changed, **self.overrides(topic)}
 
     def of_new(self, topic: str, configs: Mapping[str, str | None] | Mapping[str, Given]) -> LogConfig:
         """The effective configs of a topic that is created with these configs."""
         given = {name: value for name, value in configs.items() if value is not None}
-        own = {**self.overrides(topic, is_new=True), **self._explicit.get(topic, {}), **given}
+        own = {**self.overrides(topic, is_new=True), **given, **self._explicit.get(topic, {})}
         return LogConfig.of(own, self.broker)
 
     def of(self, topic: str) -> LogConfig:
@@ -126,7 +124,7 @@ class TopicConfigs:
             config = self._known[topic] = LogConfig.of(own, self.broker) if own else self.defaults
         return config
 
-    def keep_all_offsets(self, topic: str) -> bool:
+    def keeps_all_offsets(self, topic: str) -> bool:
         """Whether the files know the topic, and it is not compacted: then only its first offsets are ever removed."""
         is_known = topic in self.stored or topic in self._metadata
         return is_known and "compact" not in self.of(topic).cleanup_policy

@@ -15,8 +15,8 @@ from octavo.format import kafka_uuid
 from octavo.format.names import TOPIC_STORE, topic_problem
 from octavo.format.small_files.json_object import decode_object, encode_object
 from octavo.kernels.integers import INT32_MAX
-from octavo.storage.files.small_file import read_file, replace_file
-from octavo.system.filesystem import FilesToRead, FileSystem
+from octavo.storage.files.small_file import read_file
+from octavo.system.filesystem import FilesToRead
 
 VERSION = 0
 
@@ -60,11 +60,6 @@ class StoredTopic:
 def read_topics(filesystem: FilesToRead, root: Path) -> dict[str, StoredTopic]:
     """The topics in the file; empty if there is no file. Raises if the file cannot be understood."""
     return read_file(filesystem, root / TOPIC_STORE, decode) or {}
-
-
-def write_topics(filesystem: FileSystem, root: Path, topics: Mapping[str, StoredTopic]) -> None:
-    """Replace the file; a crash leaves the old or the new one."""
-    replace_file(filesystem, root / TOPIC_STORE, encode(topics))
 
 
 def decode(data: bytes) -> dict[str, StoredTopic]:
