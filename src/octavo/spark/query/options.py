@@ -26,7 +26,7 @@ class Option:
     meaning: str
     default: str = ""
     scope: _Scope = "both"
-    ours: bool = False  # an option of neither Spark nor its Kafka source
+    ours: bool = False  # not an option of Spark or of its Kafka source and sink
 
 
 SOURCE_OPTIONS = (
@@ -148,9 +148,7 @@ SOURCE_OPTIONS = (
 _KNOWN = {option.name.lower(): option for option in SOURCE_OPTIONS}
 # Options that Spark itself adds, or that a user gives for another part of the query.
 _SPARKS = frozenset({"checkpointlocation", "inferschema", "mergeschema", "header", "timezone"})
-
-
-# What users of `octavo.scan` and of the sink type.
+# What users of `octavo.scan` and of the sink may type, and the source's option for it.
 _MEANT = {
     "topics": "subscribe",
     "topic": "subscribe",
@@ -180,7 +178,7 @@ def hint_for(name: str) -> str:
 
 
 def refuse_unknown(options: Iterable[str], function: str) -> None:
-    """Raise ConfigError for an option that the source does not have: no other part of a query gets a function's."""
+    """Raise ConfigError for an option that the source does not have; in a call it cannot be meant for anything else."""
     for name in options:
         if not is_among(name, SOURCE_OPTIONS):
             raise ConfigError(
@@ -189,7 +187,7 @@ def refuse_unknown(options: Iterable[str], function: str) -> None:
 
 
 def warn_of(options: Mapping[str, str], scope: _Scope) -> None:
-    """Warn about options that have no effect: unknown ones, which Spark silently ignores, and ones of another scope."""
+    """Warn about unknown options, which Spark silently ignores, and about those of the other scope."""
     for name in sorted(options):
         known = _KNOWN.get(name.lower())
         if known is not None and known.scope not in ("both", scope):

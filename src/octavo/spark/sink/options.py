@@ -59,7 +59,7 @@ SINK_OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class SinkOptions:
-    """All options, checked. Picklable, because tasks get them."""
+    """The checked options. Picklable, because tasks get them."""
 
     roots: tuple[Path, ...]
     topic: str | None
