@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from octavo.errors import ConfigError
-from octavo.spark.worker_python import use_this_python
+from octavo.spark.worker import use_this_python
 from octavo.system.runner import Progress, Result, TaskOutcome, TaskType
 
 if TYPE_CHECKING:

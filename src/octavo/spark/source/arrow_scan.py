@@ -23,7 +23,7 @@ from octavo.spark.query.stream_options import StreamOptions, warn_of_stream
 from octavo.spark.source.batch_reader import BatchReader
 from octavo.spark.source.skipped import collect_skipped
 from octavo.spark.source.stream_reader import StreamReader
-from octavo.spark.worker_python import use_this_python
+from octavo.spark.worker import use_this_python
 
 if TYPE_CHECKING:
     import pyarrow as pa
