@@ -1,4 +1,4 @@
-"""Python buffers as pointers, and the C helpers that kernels share."""
+"""Python buffers as pointers, and numbers in a given byte order."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stddef cimport size_t

@@ -189,7 +189,7 @@ cdef int64_t judge(const Table *map, const Batch *batch, Candidate *candidates, 
 
 cdef int rebuild(const Source *source, const Batch *batch, const Candidate *candidates, int32_t kept,
                  int64_t horizon_ms, uint8_t *p, Batch *row, Problem *problem) noexcept nogil:
-    """Write a batch with the records that stay: offsets and sequence are unchanged, timestamps get a new base.
+    """Write a batch with the records that stay: offsets and sequence are unchanged, the base timestamp may change.
 
     Records are not compressed here; if the attributes name a codec, the caller compresses them and writes the header.
     """

@@ -1,4 +1,4 @@
-"""Makes the index entries for batches, as appends and recovery do: one after each interval of bytes."""
+"""Makes the index entries for batches, as appends and recovery do."""
 
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 

@@ -179,7 +179,7 @@ cdef inline void place(Table *table, const Slot *moved) noexcept nogil:
 cdef inline void grow_table(Table *table) noexcept nogil:
     """Spread the keys over more slots of the same memory, so that only as much of it is touched as the keys need.
 
-    A hash keeps its relative place among the slots, so keys only move up. They are moved from the last slot down, each
+    A hash keeps its relative place among the slots, so most keys move up. They are moved from the last slot down, each
     to a place after all that have not moved yet; the few without such a place are inserted last.
     """
     cdef int64_t old = table.state.slots, slots = GROWTH * old, i, at

@@ -145,9 +145,9 @@ def replay(table, markers, producers, Py_ssize_t row=0, Py_ssize_t marker=0, kno
     """Apply the batches of `table` from `row` on; returns (Replayed, next row, next marker).
 
     The batches were accepted once, so only what no log may hold is checked. `markers` has a row for each control batch
-    with a producer id; the row receives the first offset of the transaction that the batch ended, and the last stable
-    offset after it. Batches without a producer id are skipped. A new producer that is among the `known` ones starts
-    with its state there, but without batches; `known` does not change.
+    with a producer id; the row receives the first offset of the transaction that the batch ended (-1: none) and, if
+    there is one, the last stable offset after it. Batches without a producer id are skipped. A new producer that is
+    among the `known` ones starts with its state there, but without batches; `known` does not change.
     """
     cdef Producers all, others
     cdef Producer *entry = NULL
@@ -214,8 +214,8 @@ cdef inline bint is_cached(const Producer *entry, const Batch *batch) noexcept n
 def continues(table, producers):
     """Whether all batches are data from one known producer that continues in its epoch with the next sequences.
 
-    No transaction begins or ends with them, and none of them is among the producer's last batches, so no rule could
-    refuse them.
+    No transaction begins or ends with them, and none of them is among the producer's last batches, so no rule about
+    producers could refuse them.
     """
     cdef Producers all
     cdef const Producer *entry = NULL
