@@ -18,7 +18,7 @@ def suggestion(names: Sequence[str]) -> str:
 
 
 def no_such_topic(topic: str, known: Iterable[str]) -> str:
-    """The sentence about an unknown topic, with the topics that may be meant or, if none is near, the first ten."""
+    """The sentence about an unknown topic; where possible it names what may be meant, or which topics exist."""
     sentence, there = f"there is no topic {topic!r}", sorted(known, key=lambda name: (name.startswith("__"), name))
     if any(sign in topic for sign in "*?[]()|^$+\\"):
         matched = _matching(topic, there)
@@ -71,7 +71,7 @@ def first_of(names: Sequence[str], most: int = 10) -> str:
 
 
 class OctavoError(Exception):
-    """The root of Octavo's own errors. An argument of a wrong type raises TypeError; a file may raise OSError."""
+    """The root of Octavo's own errors. Arguments of a wrong type may raise TypeError, and files OSError."""
 
 
 class CorruptionError(OctavoError):

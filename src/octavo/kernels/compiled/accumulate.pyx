@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 from octavo.kernels.compiled.arrays cimport *
 from octavo.kernels.compiled.layout cimport *
-from octavo.kernels.compiled.sizes cimport *
+from octavo.kernels.compiled.record_writer cimport *
 from octavo.kernels.compiled.varint cimport *
 
 cdef float COMPRESSION_RATE_ESTIMATION_FACTOR = 1.05

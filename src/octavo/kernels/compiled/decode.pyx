@@ -54,12 +54,8 @@ cdef int decode_batch(const uint8_t *base, const uint8_t *p, const uint8_t *end,
         return DONE  # Kafka ignores what follows
     if <int64_t>batch.count * MIN_RECORD_BYTES > area:
         return fail(problem, TOO_MANY_RECORDS, p - base, batch.count)
-    if row + batch.count > out.capacity:
-        return fail(problem, FULL, p - base, 0)
     # Keys and values together are shorter than the records, so the copies below need no checks of their own.
-    if columns & KEY and out.key.bytes - out.key.offsets[row] < area:
-        return fail(problem, FULL, p - base, 0)
-    if columns & VALUE and out.value.bytes - out.value.offsets[row] < area:
+    if not has_room(out, columns, batch.count, area):
         return fail(problem, FULL, p - base, 0)
     for n in range(batch.count):
         record = p
@@ -168,14 +164,13 @@ def decode_records(data, table, Py_ssize_t first, out, int columns=31, starts=No
     of all batches before the returned one, and none of that one's.
     """
     cdef Arrays arrays
-    cdef Problem problem
+    cdef Problem problem = Problem(DONE, 0, 0)
     cdef const uint8_t *base
     cdef const Batch *batches
     cdef const int64_t *starts_at
     cdef const int64_t *ends_at
     cdef int64_t length = 0, table_bytes = 0, starts_bytes = 0, ends_bytes = 0
     cdef Py_ssize_t count
-    problem.code, problem.position, problem.found = DONE, 0, 0
     if first < 0 or (starts is None) != (ends is None):
         raise ValueError("first must not be negative, and starts and ends must be given together")
     pin_columns(&arrays, out, PyBUF_WRITABLE)

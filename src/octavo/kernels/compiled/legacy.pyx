@@ -80,11 +80,7 @@ cdef int decode_set(const uint8_t *base, const uint8_t *p, const uint8_t *end, i
         return problem.code
     if count == 0:
         return fail(problem, EMPTY_MESSAGE_SET, p - base, end - p)
-    if out.rows + count > out.capacity:
-        return fail(problem, FULL, p - base, 0)
-    if columns & KEY and out.key.bytes - out.key.offsets[out.rows] < end - p:
-        return fail(problem, FULL, p - base, 0)
-    if columns & VALUE and out.value.bytes - out.value.offsets[out.rows] < end - p:
+    if not has_room(out, columns, count, end - p):
         return fail(problem, FULL, p - base, 0)
     # A wrapper offset of 0: some versions of librdkafka left all offsets to the broker. Inner ones are then absolute.
     if relative and wrapper_offset != 0:
@@ -108,11 +104,10 @@ def decode_messages(data, Py_ssize_t start, Py_ssize_t end, out, int columns=31,
     `timestamp`: the wrapper's, if it overrides that of v1 messages. Returns an `Outcome` (the second number is 0).
     """
     cdef Arrays arrays
-    cdef Problem problem
+    cdef Problem problem = Problem(DONE, 0, 0)
     cdef const uint8_t *base
     cdef int64_t length = 0, overruling = 0, rows
     cdef const int64_t *timestamp_at = NULL
-    problem.code, problem.position, problem.found = DONE, 0, 0
     if timestamp is not None:
         overruling = timestamp
         timestamp_at = &overruling
