@@ -38,7 +38,8 @@ cdef inline void *pin(Arrays *arrays, array, int flags, int64_t *length) except?
     if array is None:
         length[0] = 0
         return NULL
-    pin_buffer(arrays.views, &arrays.pinned, array, flags)
+    PyObject_GetBuffer(array, &arrays.views[arrays.pinned], flags)
+    arrays.pinned += 1
     length[0] = arrays.views[arrays.pinned - 1].len
     return arrays.views[arrays.pinned - 1].buf
 
@@ -105,15 +106,10 @@ cdef inline int require_writable(Arrays *arrays, int columns) except -1:
     return 0
 
 
-cdef inline bint has_room(const Arrays *out, int columns, int64_t rows, int64_t area) noexcept nogil:
-    """Whether the columns have room for more rows, and the requested ones for keys or values of `area` bytes."""
-    return (out.rows + rows <= out.capacity
-            and (not columns & KEY or out.key.bytes - out.key.offsets[out.rows] >= area)
-            and (not columns & VALUE or out.value.bytes - out.value.offsets[out.rows] >= area))
-
-
 cdef inline void unpin(Arrays *arrays) noexcept:
-    release_buffers(arrays.views, &arrays.pinned)
+    while arrays.pinned:
+        arrays.pinned -= 1
+        PyBuffer_Release(&arrays.views[arrays.pinned])
 
 
 cdef inline int publish(Arrays *arrays, columns) except -1:

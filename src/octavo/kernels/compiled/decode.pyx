@@ -54,8 +54,12 @@ cdef int decode_batch(const uint8_t *base, const uint8_t *p, const uint8_t *end,
         return DONE  # Kafka ignores what follows
     if <int64_t>batch.count * MIN_RECORD_BYTES > area:
         return fail(problem, TOO_MANY_RECORDS, p - base, batch.count)
+    if row + batch.count > out.capacity:
+        return fail(problem, FULL, p - base, 0)
     # Keys and values together are shorter than the records, so the copies below need no checks of their own.
-    if not has_room(out, columns, batch.count, area):
+    if columns & KEY and out.key.bytes - out.key.offsets[row] < area:
+        return fail(problem, FULL, p - base, 0)
+    if columns & VALUE and out.value.bytes - out.value.offsets[row] < area:
         return fail(problem, FULL, p - base, 0)
     for n in range(batch.count):
         record = p

@@ -80,7 +80,11 @@ cdef int decode_set(const uint8_t *base, const uint8_t *p, const uint8_t *end, i
         return problem.code
     if count == 0:
         return fail(problem, EMPTY_MESSAGE_SET, p - base, end - p)
-    if not has_room(out, columns, count, end - p):
+    if out.rows + count > out.capacity:
+        return fail(problem, FULL, p - base, 0)
+    if columns & KEY and out.key.bytes - out.key.offsets[out.rows] < end - p:
+        return fail(problem, FULL, p - base, 0)
+    if columns & VALUE and out.value.bytes - out.value.offsets[out.rows] < end - p:
         return fail(problem, FULL, p - base, 0)
     # A wrapper offset of 0: some versions of librdkafka left all offsets to the broker. Inner ones are then absolute.
     if relative and wrapper_offset != 0:
