@@ -104,7 +104,7 @@ class NotRegularFileError(CorruptionError):
 
 
 class CorruptRecordError(CorruptionError):
-    """A batch or message whose length or checksum is wrong (Kafka's CorruptRecordException)."""
+    """A damaged batch or message, such as one whose length or checksum is wrong (Kafka's CorruptRecordException)."""
 
 
 class InvalidRecordError(CorruptionError):

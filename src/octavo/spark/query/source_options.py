@@ -149,15 +149,14 @@ def _refuse_configs(options: Mapping[str, str]) -> None:
 
 
 def _isolation_level(options: Mapping[str, str]) -> IsolationLevel:
-    name = next((name for name in ("isolationLevel", "kafka.isolation.level") if name in options), None)
-    level = "read_uncommitted" if name is None else options[name]
+    name = "isolationLevel" if "isolationLevel" in options else "kafka.isolation.level"
+    level = options.get(name, "read_uncommitted")
     if level == "read_uncommitted":
         return "read_uncommitted"
     if level == "read_committed":
         return "read_committed"
     raise ConfigError(
-        f"Invalid value {options[name or '']} for configuration {name}: String must be one of: read_committed,"
-        " read_uncommitted"
+        f"Invalid value {level} for configuration {name}: String must be one of: read_committed, read_uncommitted"
     )
 
 
