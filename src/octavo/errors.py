@@ -1,4 +1,4 @@
-"""The errors that Octavo raises on purpose, under one root, with Kafka's names and codes for them."""
+"""Octavo's errors under one root, those of Kafka with its names and codes; and the hints about unknown names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def suggestion(names: Sequence[str]) -> str:
 
 
 def no_such_topic(topic: str, known: Iterable[str]) -> str:
-    """The sentence about an unknown topic, with the topics that may be meant, or else the first ten topics."""
+    """The sentence about an unknown topic; where possible it names what may be meant, or which topics exist."""
     sentence, there = f"there is no topic {topic!r}", sorted(known, key=lambda name: (name.startswith("__"), name))
     if any(sign in topic for sign in "*?[]()|^$+\\"):
         matched = _matching(topic, there)
@@ -46,7 +46,7 @@ def no_such_partition(topic: str, partition: int, there: Iterable[int]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """The names that are spelled like this one, the most similar first; upper and lower case count as the same."""
+    """Up to three names spelled like this one, the most similar first; upper and lower case count as the same."""
     from difflib import get_close_matches  # takes some ms to load
 
     spellings = {other.lower(): other for other in known}
@@ -71,7 +71,7 @@ def first_of(names: Sequence[str], most: int = 10) -> str:
 
 
 class OctavoError(Exception):
-    """The root: `except OctavoError` catches everything that this library raises on purpose."""
+    """The root of Octavo's own errors. Arguments of a wrong type may raise TypeError, and files OSError."""
 
 
 class CorruptionError(OctavoError):
@@ -104,7 +104,7 @@ class NotRegularFileError(CorruptionError):
 
 
 class CorruptRecordError(CorruptionError):
-    """A batch or message whose length or checksum is wrong (Kafka's CorruptRecordException)."""
+    """A damaged batch or message, such as one whose length or checksum is wrong (Kafka's CorruptRecordException)."""
 
 
 class InvalidRecordError(CorruptionError):
@@ -221,7 +221,7 @@ class InconsistentTopicIdError(
 
 
 class AppendRejected(KafkaError):
-    """Batches that Kafka would reject too, with an error that its clients know; nothing was written."""
+    """Batches that Kafka would reject too; nothing was written."""
 
 
 class RecordError(NamedTuple):
@@ -247,18 +247,20 @@ class InvalidBatchError(RecordsRejected, kafka_name="InvalidRecordException", er
 class InvalidTimestampError(
     RecordsRejected, kafka_name="InvalidTimestampException", error="INVALID_TIMESTAMP", code=32
 ):
-    """Records beyond the topic's time limits, or a producer's batch that claims LogAppendTime.
+    """Records beyond the topic's time limits, a timestamp that Kafka does not allow, or a producer's batch that claims
+    LogAppendTime.
 
     Its `record_errors` lists records with other faults, too.
     """
 
 
 class CorruptBatchError(AppendRejected, kafka_name="CorruptRecordException", error="CORRUPT_MESSAGE", code=2):
-    """A batch whose length, magic or checksum is wrong."""
+    """A batch, or a message in it, whose length, magic or checksum is wrong."""
 
 
 class RecordTooLargeError(AppendRejected, kafka_name="RecordTooLargeException", error="MESSAGE_TOO_LARGE", code=10):
-    """A batch of more than max.message.bytes, or a record that is too large for its producer's configs."""
+    """A batch of more than max.message.bytes, a record that is too large for its producer's configs, or a compressed
+    batch that unpacks to too many bytes."""
 
 
 class RecordBatchTooLargeError(
@@ -332,4 +334,4 @@ class UnforeseenBatchError(AppendRejected):
 
 
 class CleaningAborted(OctavoError):
-    """A cleaning was stopped from outside, or its log changed in the meantime: its result was discarded."""
+    """A cleaning that was stopped from outside, or whose log changed in the meantime: its result was discarded."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import octavo.spark
-from octavo.spark.worker_python import use_this_python
+from octavo.spark.worker import use_this_python
 from tests.scanner.segments import write_segment
 from tests.storage.batches import batch
 

@@ -1,6 +1,6 @@
 """Loops over buffers: compiled where a compiler was available, otherwise their plain-Python twins.
 
-`OCTAVO_KERNELS=reference` selects the twins. Both have the same functions with the same results.
+`OCTAVO_KERNELS=reference` selects the twins. Both have the same functions; tests compare their results.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ class RecordColumns:
     def grow(self, rows: int, data_bytes: int, header_rows: int = 0, header_bytes: int = 0) -> None:
         """Make room for that many more rows and bytes than are filled now, if needed; the filled part stays.
 
-        A buffer that must grow at least doubles, so that many small steps copy little.
+        A buffer that must grow at least doubles (up to `MAX_COLUMN_BYTES`), so that many small steps copy little.
         """
         capacity = _enough(self.rows + rows, len(self.offset))
         self.offset = _longer(self.offset, capacity)

@@ -1,7 +1,7 @@
 """What the compiled kernels, their plain-Python twins and `format` agree on.
 
 It declares the byte layouts of batches and messages, the table that a walk fills, and the codes with which loops end.
-The compiled side repeats the table as a C struct (`layout.pxd`); a test compares the two.
+The compiled side repeats them in C (`layout.pxd`); a test compares the two.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ NO_SEQUENCE = -1
 NO_LEADER_EPOCH = -1
 
 # One row per batch. A v0/v1 message is a row too: base_offset is its own offset (for a wrapper, that of its last
-# message), both timestamps are its timestamp, count is 1 (-1 for a compressed wrapper, whose count is unknown until it
-# is opened), producer fields are -1.
+# message), both timestamps are its timestamp (-1 in v0), count is 1 (-1 for a wrapper, whose count is unknown until it
+# is opened), the leader epoch and the producer fields are -1.
 BATCH_COLUMNS = {
     "position": "i8",
     "base_offset": "i8",
@@ -127,8 +127,7 @@ def __getattr__(name: str) -> object:
     return dtype
 
 
-# The summary of a table's batches: bits that any batch has, extremes, conditions that hold for all, the first and the
-# last.
+# The summary of a table's batches: bits that any batch has, extremes, conditions, the first and the last batch.
 BATCH_SUMMARY = (
     "flaws",
     "attributes",
@@ -161,7 +160,7 @@ INDEX_COUNTERS = (
 
 
 class Flaw(IntFlag):
-    """What a walk found wrong with a batch whose length it could follow. 0 means a sound batch."""
+    """What a walk found wrong, or did not check, in a batch whose length it could follow. 0 means a sound batch."""
 
     CRC_MISMATCH = 1
     TOO_SHORT = 2  # magic 2 or above, but shorter than its header: its other fields are meaningless

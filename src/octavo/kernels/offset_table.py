@@ -26,7 +26,7 @@ TABLE_STATE = (
     *("hash", "key0", "key1", "slots", "most_slots", "capacity", "size", "latest_offset"),
     *("marks_from", "marking", "marks"),
 )
-_FIRST_SHARE = 256  # a table starts with 1/256 of the memory that it may use
+_FIRST_SHARE = 256  # a table that grows starts with 1/256 of the slots that it may have
 _FEWEST_SLOTS = 1024
 # The parameters of a filter, then its counters, one int64 each.
 FILTER_STATE = (

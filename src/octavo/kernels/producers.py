@@ -35,8 +35,8 @@ PRODUCER = np.dtype(
 # A transaction without a marker yet.
 ONGOING = np.dtype([("first_offset", "<i8"), ("producer_id", "<i8")])
 
-# A producer's control batch: what its first record says (type -1: it has none), then what the replay finds: the
-# transaction that the marker ended (first offset -1: none was ongoing) and the last stable offset at that moment.
+# A producer's control batch: what the batch and its first record say (type -1: it has none), and what the replay finds:
+# the first offset of the transaction that the marker ended (-1: it ended none), and the last stable offset after that.
 MARKER = np.dtype(
     [
         ("producer_id", "<i8"),
@@ -107,7 +107,7 @@ class ProducerArrays:
         self.ongoing[: len(ongoing)], self.ongoing_count = ongoing, len(ongoing)
 
     def hold(self, entries: NDArray[np.void], count: int) -> None:
-        """Replace the producers with the first `count` of these entries; ids must be unique."""
+        """Replace the producers with the first `count` of these entries (ids are unique), and empty `ongoing`."""
         bits = (2 * len(entries)).bit_length()
         self.entries, self.count = entries, count
         self.slots = np.full(1 << bits, NONE, np.int32)

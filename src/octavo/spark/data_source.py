@@ -89,7 +89,7 @@ def register(spark: SparkSession) -> None:
     this Python, unless PYSPARK_PYTHON or spark.pyspark.python names another.
     """
     from octavo.spark.source.skipped import collect_skipped
-    from octavo.spark.worker_python import use_this_python
+    from octavo.spark.worker import use_this_python
 
     use_this_python(spark)
     collect_skipped(spark)

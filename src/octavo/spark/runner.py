@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Generic
+from functools import partial
+from typing import TYPE_CHECKING
 
 from octavo.errors import ConfigError
-from octavo.spark.worker_python import use_this_python
+from octavo.spark.worker import use_this_python
 from octavo.system.runner import Progress, Result, TaskOutcome, TaskType
 
 if TYPE_CHECKING:
@@ -39,21 +40,16 @@ class SparkRunner:
         wave = self._context.defaultParallelism * _TASKS_PER_CORE
         for first in range(0, len(tasks), wave):
             part = tasks[first : first + wave]
-            outcomes = self._context.parallelize(part, len(part)).map(_Attempt(function)).collect()
+            outcomes = self._context.parallelize(part, len(part)).map(partial(_attempt, function)).collect()
             if progress is not None:
                 progress(sum(task.size for task in part))
             yield from outcomes
 
 
-class _Attempt(Generic[TaskType, Result]):
+def _attempt(function: Callable[[TaskType], Result], task: TaskType) -> TaskOutcome[TaskType, Result]:
     """What a worker does with a task. An error becomes an outcome; otherwise Spark would repeat the task and fail the
     job."""
-
-    def __init__(self, function: Callable[[TaskType], Result]) -> None:
-        self._function = function
-
-    def __call__(self, task: TaskType) -> TaskOutcome[TaskType, Result]:
-        try:
-            return TaskOutcome(task, self._function(task))
-        except Exception as error:
-            return TaskOutcome(task, error=error)
+    try:
+        return TaskOutcome(task, function(task))
+    except Exception as error:
+        return TaskOutcome(task, error=error)

@@ -6,7 +6,7 @@ import re
 
 from octavo.errors import OctavoError
 
-LEAST = (4, 2)  # the first with limits and Trigger.AvailableNow for Python sources, and Arrow batches for Python sinks
+LEAST = (4, 2)  # the first with limits and Trigger.AvailableNow for Python sources
 
 
 def check_version() -> None:

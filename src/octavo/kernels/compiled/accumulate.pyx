@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 from octavo.kernels.compiled.arrays cimport *
 from octavo.kernels.compiled.layout cimport *
-from octavo.kernels.compiled.sizes cimport *
+from octavo.kernels.compiled.record_writer cimport *
 from octavo.kernels.compiled.varint cimport *
 
 cdef float COMPRESSION_RATE_ESTIMATION_FACTOR = 1.05
@@ -22,8 +22,8 @@ cdef inline int64_t estimated_size(int64_t record_bytes, float ratio) noexcept n
 def append_record(batch, int64_t timestamp, key, value, bytes headers, int64_t write_limit, float ratio, int64_t max_bytes):
     """Add a record to an open batch; returns its number there, or one of `Refused`.
 
-    An open batch is a zeroed bytearray whose header (size, count, timestamps) is kept up to date; its magic is 0 until
-    the producer closes it. `headers` is encoded, including its count. The GIL is held throughout: threads take turns.
+    An open batch is a zeroed bytearray; its header has the size, count and timestamps of its records so far, and the
+    magic 0 until it is closed. `headers` is encoded, including its count. The GIL is held throughout: threads take turns.
     """
     cdef Py_buffer view
     cdef char *key_data = NULL

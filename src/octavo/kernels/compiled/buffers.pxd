@@ -1,4 +1,4 @@
-"""Python buffers as pointers, and the C helpers that kernels share."""
+"""Python buffers that are pinned while a kernel runs, and numbers in a given byte order."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stddef cimport size_t
@@ -13,6 +13,19 @@ cdef extern from "byteorder.h" nogil:
     void store_be16(uint8_t *p, uint16_t v)
     void store_be32(uint8_t *p, uint32_t v)
     void store_be64(uint8_t *p, uint64_t v)
+
+
+cdef inline int pin_buffer(Py_buffer *views, int *pinned, buffer, int flags) except -1:
+    """Pin one more buffer; `release_buffers` releases them all."""
+    PyObject_GetBuffer(buffer, &views[pinned[0]], flags)
+    pinned[0] += 1
+    return 0
+
+
+cdef inline void release_buffers(Py_buffer *views, int *pinned) noexcept:
+    while pinned[0]:
+        pinned[0] -= 1
+        PyBuffer_Release(&views[pinned[0]])
 
 
 cdef inline int check_range(Py_ssize_t start, Py_ssize_t end, Py_ssize_t length) except -1:

@@ -168,14 +168,13 @@ def decode_records(data, table, Py_ssize_t first, out, int columns=31, starts=No
     of all batches before the returned one, and none of that one's.
     """
     cdef Arrays arrays
-    cdef Problem problem
+    cdef Problem problem = Problem(DONE, 0, 0)
     cdef const uint8_t *base
     cdef const Batch *batches
     cdef const int64_t *starts_at
     cdef const int64_t *ends_at
     cdef int64_t length = 0, table_bytes = 0, starts_bytes = 0, ends_bytes = 0
     cdef Py_ssize_t count
-    problem.code, problem.position, problem.found = DONE, 0, 0
     if first < 0 or (starts is None) != (ends is None):
         raise ValueError("first must not be negative, and starts and ends must be given together")
     pin_columns(&arrays, out, PyBUF_WRITABLE)

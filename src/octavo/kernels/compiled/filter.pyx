@@ -118,8 +118,7 @@ def foresee_fates(offset_table, table, verdicts, fates):
     pin_table(&map, offset_table)
     try:
         for buffer, flags in ((table, PyBUF_SIMPLE), (verdicts, PyBUF_SIMPLE), (fates, PyBUF_WRITABLE)):
-            PyObject_GetBuffer(buffer, &views[pinned], flags)
-            pinned += 1
+            pin_buffer(views, &pinned, buffer, flags)
         if min(views[1].len, views[2].len) < views[0].len // <Py_ssize_t>sizeof(Batch):
             raise ValueError("a verdict and a fate are needed for each batch")
         with nogil:
@@ -127,9 +126,7 @@ def foresee_fates(offset_table, table, verdicts, fates):
                 (<int8_t *>views[2].buf)[i] = <int8_t>foreseen(&map, <const Batch *>views[0].buf + i,
                                                                (<const uint8_t *>views[1].buf)[i])
     finally:
-        while pinned:
-            pinned -= 1
-            PyBuffer_Release(&views[pinned])
+        release_buffers(views, &pinned)
         unpin_table(&map)
 
 
@@ -189,7 +186,7 @@ cdef int64_t judge(const Table *map, const Batch *batch, Candidate *candidates, 
 
 cdef int rebuild(const Source *source, const Batch *batch, const Candidate *candidates, int32_t kept,
                  int64_t horizon_ms, uint8_t *p, Batch *row, Problem *problem) noexcept nogil:
-    """Write a batch with the records that stay: offsets and sequence are unchanged, timestamps get a new base.
+    """Write a batch with the records that stay: offsets and sequence are unchanged, the base timestamp may change.
 
     Records are not compressed here; if the attributes name a codec, the caller compresses them and writes the header.
     """
@@ -286,8 +283,7 @@ cdef Py_ssize_t filter_all(const Table *map, const Source *source, const Candida
     cdef Py_ssize_t i = 0, end
     cdef int64_t read, looked_up
     cdef bint marked
-    cdef Problem damage
-    damage.code, damage.position, damage.found = DONE, 0, 0
+    cdef Problem damage = Problem(DONE, 0, 0)
     while i < source.count and damage.code == DONE:
         end, read, looked_up = i, 0, 0
         while end < source.count and (end == i or read < AHEAD):
@@ -327,13 +323,12 @@ def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=Non
     cdef Table map
     cdef Source source
     cdef Target target
-    cdef Problem problem
+    cdef Problem problem = Problem(DONE, 0, 0)
     cdef Py_buffer views[10]
     cdef Candidates candidates
     cdef int64_t start = 0, end = 0
     cdef Py_ssize_t i
     cdef int pinned = 0
-    problem.code, problem.position, problem.found = DONE, 0, 0
     candidates.records, candidates.keys, candidates.room = NULL, NULL, 2 * AHEAD
     pin_table(&map, offset_table)
     try:
@@ -341,8 +336,7 @@ def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=Non
                               (run.out, PyBUF_WRITABLE), (run.table, PyBUF_WRITABLE), (run.state, PyBUF_WRITABLE),
                               (unpacked, PyBUF_SIMPLE), (starts, PyBUF_SIMPLE), (ends, PyBUF_SIMPLE)):
             if buffer is not None:
-                PyObject_GetBuffer(buffer, &views[pinned], flags)
-                pinned += 1
+                pin_buffer(views, &pinned, buffer, flags)
         source.data, source.length = <const uint8_t *>views[0].buf, views[0].len
         source.batches, source.verdicts = <const Batch *>views[1].buf, <const uint8_t *>views[2].buf
         source.fates = <uint8_t *>views[3].buf
@@ -375,8 +369,6 @@ def filter_batches(offset_table, run, data, table, verdicts, fates, unpacked=Non
     finally:
         free(candidates.records)
         free(candidates.keys)
-        while pinned:
-            pinned -= 1
-            PyBuffer_Release(&views[pinned])
+        release_buffers(views, &pinned)
         unpin_table(&map)
     return problem.code, i, problem.position, problem.found

@@ -20,29 +20,17 @@ cdef uint32_t checksum(uint32_t (*update)(uint32_t, const uint8_t *, size_t) noe
     return value
 
 
-cdef uint32_t update_fast(uint32_t crc, const uint8_t *p, size_t n) noexcept nogil:
-    return crc32c_update(crc, p, n)
-
-
-cdef uint32_t update_portable(uint32_t crc, const uint8_t *p, size_t n) noexcept nogil:
-    return crc32c_portable(crc, p, n)
-
-
-cdef uint32_t update_ieee(uint32_t crc, const uint8_t *p, size_t n) noexcept nogil:
-    return crc32_ieee(crc, p, n)
-
-
 def crc32c(data, uint32_t value=0):
-    return checksum(update_fast, data, value)
+    return checksum(crc32c_update, data, value)
 
 
 def crc32c_by_table(data, uint32_t value=0):
     """The portable CRC-32C, without the CPU's CRC instructions."""
-    return checksum(update_portable, data, value)
+    return checksum(crc32c_portable, data, value)
 
 
 def crc32(data, uint32_t value=0):
-    return checksum(update_ieee, data, value)
+    return checksum(crc32_ieee, data, value)
 
 
 cdef inline uint32_t rotate(uint32_t v, int bits) noexcept nogil:
@@ -129,8 +117,7 @@ def murmur2_column(offsets, data, out):
     cdef bint sound
     try:
         for buffer, flags in ((offsets, PyBUF_SIMPLE), (data, PyBUF_SIMPLE), (out, PyBUF_WRITABLE)):
-            PyObject_GetBuffer(buffer, &views[pinned], flags)
-            pinned += 1
+            pin_buffer(views, &pinned, buffer, flags)
         ends, base, hashes = <const int32_t *>views[0].buf, <const uint8_t *>views[1].buf, <int32_t *>views[2].buf
         rows = views[2].len // 4
         sound = rows < views[0].len // 4
@@ -141,8 +128,6 @@ def murmur2_column(offsets, data, out):
                     hashes[i] = murmur2_of(base + ends[i], <size_t>(ends[i + 1] - ends[i]))
                     i += 1
     finally:
-        while pinned:
-            pinned -= 1
-            PyBuffer_Release(&views[pinned])
+        release_buffers(views, &pinned)
     if not sound:
         raise ValueError(f"row {i}: its offsets do not lie inside the column's data")

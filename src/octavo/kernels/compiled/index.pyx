@@ -1,4 +1,4 @@
-"""Makes the index entries for batches, as appends and recovery do: one after each interval of bytes."""
+"""Makes the index entries for batches, as appends and recovery do."""
 
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 
@@ -77,8 +77,7 @@ def index_batches(table, int64_t position, int64_t interval_bytes, counters, int
     cdef bytes offset_entries, time_entries
     try:
         for buffer, flags in ((table, PyBUF_SIMPLE), (counters, PyBUF_WRITABLE)):
-            PyObject_GetBuffer(buffer, &views[pinned], flags)
-            pinned += 1
+            pin_buffer(views, &pinned, buffer, flags)
         batches, count = <const Batch *>views[0].buf, views[0].len // sizeof(Batch)
         if views[1].len != sizeof(Counters):
             raise ValueError(f"counters of {views[1].len} bytes, expected {sizeof(Counters)}")
@@ -93,7 +92,5 @@ def index_batches(table, int64_t position, int64_t interval_bytes, counters, int
                 index_batch(state, &batches[i], position, interval_bytes, &offsets, &times)
                 position += batches[i].size
     finally:
-        while pinned:
-            pinned -= 1
-            PyBuffer_Release(&views[pinned])
+        release_buffers(views, &pinned)
     return offset_entries[:offsets.count * OFFSET_ENTRY_BYTES], time_entries[:times.count * TIME_ENTRY_BYTES]

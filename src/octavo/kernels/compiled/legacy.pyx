@@ -108,11 +108,10 @@ def decode_messages(data, Py_ssize_t start, Py_ssize_t end, out, int columns=31,
     `timestamp`: the wrapper's, if it overrides that of v1 messages. Returns an `Outcome` (the second number is 0).
     """
     cdef Arrays arrays
-    cdef Problem problem
+    cdef Problem problem = Problem(DONE, 0, 0)
     cdef const uint8_t *base
     cdef int64_t length = 0, overruling = 0, rows
     cdef const int64_t *timestamp_at = NULL
-    problem.code, problem.position, problem.found = DONE, 0, 0
     if timestamp is not None:
         overruling = timestamp
         timestamp_at = &overruling

@@ -39,9 +39,14 @@ cdef enum:
     FIRST_BYTES = 128  # the first room for a message that is written
 
 
+# The bytes of each kind of a fixed size; those of the others depend on the value.
+WIDTHS = {"q": 8, "d": 8, "i": 4, "I": 4, "h": 2, "H": 2, "b": 1, "?": 1, "u": 16}
+
+
 cdef struct Step:
     # One field, or the element of an array. The references are borrowed: the layout keeps the objects.
     char kind
+    Py_ssize_t width  # of a kind of a fixed size, otherwise 0
     bint compact
     bint nullable
     PyObject *name
@@ -74,7 +79,7 @@ cdef class Layout:
 
     cdef int prepare(self, Step *step, given) except -1:
         name, kind, compact, nullable, inner = given
-        step.kind, step.compact, step.nullable = ord(kind), compact, nullable
+        step.kind, step.width, step.compact, step.nullable = ord(kind), WIDTHS.get(kind, 0), compact, nullable
         step.name = step.default = step.fields = NULL
         step.element = NULL
         if name is not None:
@@ -134,26 +139,14 @@ cdef Py_ssize_t read_length(const Step *step, Cursor *cursor, bint is_short) noe
 cdef object read_value(const Step *step, Cursor *cursor, object source):
     """A value; it means nothing once the cursor is odd."""
     cdef const uint8_t *at = cursor.at
-    cdef Py_ssize_t length, width
+    cdef Py_ssize_t length
     cdef char kind = step.kind
     cdef double number
     cdef uint64_t bits
-    if kind == b"q" or kind == b"d":
-        width = 8
-    elif kind == b"i" or kind == b"I":
-        width = 4
-    elif kind == b"h" or kind == b"H":
-        width = 2
-    elif kind == b"b" or kind == b"?":
-        width = 1
-    elif kind == b"u":
-        width = 16
-    else:
-        width = 0
-    if cursor.end - at < width:
+    if cursor.end - at < step.width:
         cursor.is_odd = True
         return None
-    cursor.at += width
+    cursor.at += step.width
     if kind == b"i":
         return <int32_t>load_be32(at)
     if kind == b"q":

@@ -122,7 +122,7 @@ def map_batches(offset_table, data, table, skipped, int64_t first_offset, starts
     """
     cdef Table map
     cdef Ahead ahead
-    cdef Problem problem
+    cdef Problem problem = Problem(DONE, 0, 0)
     cdef Py_buffer views[5]
     cdef const uint8_t *base
     cdef const Batch *batches
@@ -133,13 +133,11 @@ def map_batches(offset_table, data, table, skipped, int64_t first_offset, starts
     cdef Py_ssize_t i = 0, count
     cdef int pinned = 0
     cdef bint sound = True
-    problem.code, problem.position, problem.found = DONE, 0, 0
     ahead.blocks[0].count, ahead.blocks[1].count, ahead.filling = 0, 0, 0
     pin_table(&map, offset_table)
     try:
         for buffer in (data, table, skipped) if starts is None else (data, table, skipped, starts, ends):
-            PyObject_GetBuffer(buffer, &views[pinned], PyBUF_SIMPLE)
-            pinned += 1
+            pin_buffer(views, &pinned, buffer, PyBUF_SIMPLE)
         base, batches, skip = <const uint8_t *>views[0].buf, <const Batch *>views[1].buf, <const uint8_t *>views[2].buf
         length, count = views[0].len, min(views[1].len // <Py_ssize_t>sizeof(Batch), views[2].len)
         if starts is not None:
@@ -170,9 +168,7 @@ def map_batches(offset_table, data, table, skipped, int64_t first_offset, starts
             if problem.code != FULL and not finish(&map, &ahead, first_offset):
                 problem.code = FULL
     finally:
-        while pinned:
-            pinned -= 1
-            PyBuffer_Release(&views[pinned])
+        release_buffers(views, &pinned)
         unpin_table(&map)
     if not sound:
         raise ValueError(f"batch {i}: its records do not lie inside a buffer of {length} bytes")

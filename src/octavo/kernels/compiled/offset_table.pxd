@@ -65,8 +65,7 @@ cdef inline int pin_table(Table *table, offset_table) except -1:
     try:
         for buffer, flags in ((offset_table.slots, PyBUF_SIMPLE), (offset_table.state, PyBUF_WRITABLE),
                               (offset_table.superseded, PyBUF_SIMPLE), (offset_table.odd, PyBUF_SIMPLE)):
-            PyObject_GetBuffer(buffer, &table.views[table.pinned], flags)
-            table.pinned += 1
+            pin_buffer(table.views, &table.pinned, buffer, flags)
         table.slots, table.state = <Slot *>table.views[0].buf, <TableState *>table.views[1].buf
         table.superseded, table.odd = <uint8_t *>table.views[2].buf, <uint8_t *>table.views[3].buf
         if (table.views[1].len != sizeof(TableState) or not 0 < table.state.slots <= table.state.most_slots
@@ -82,9 +81,7 @@ cdef inline int pin_table(Table *table, offset_table) except -1:
 
 
 cdef inline void unpin_table(Table *table) noexcept:
-    while table.pinned:
-        table.pinned -= 1
-        PyBuffer_Release(&table.views[table.pinned])
+    release_buffers(table.views, &table.pinned)
 
 
 cdef inline void mark(const Table *table, uint8_t *bits, int64_t offset) noexcept nogil:
@@ -179,7 +176,7 @@ cdef inline void place(Table *table, const Slot *moved) noexcept nogil:
 cdef inline void grow_table(Table *table) noexcept nogil:
     """Spread the keys over more slots of the same memory, so that only as much of it is touched as the keys need.
 
-    A hash keeps its relative place among the slots, so keys only move up. They are moved from the last slot down, each
+    A hash keeps its relative place among the slots, so most keys move up. They are moved from the last slot down, each
     to a place after all that have not moved yet; the few without such a place are inserted last.
     """
     cdef int64_t old = table.state.slots, slots = GROWTH * old, i, at

@@ -1,4 +1,4 @@
-"""One v2 record as pointers into its bytes, checked completely; and the same record written again."""
+"""One v2 record as pointers into its bytes: reads, checks and rewrites it."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
@@ -26,7 +26,7 @@ cdef inline const uint8_t *read_record(const uint8_t *base, const uint8_t *p, co
                                        Problem *problem) noexcept nogil:
     """The end of the record that begins at p; NULL with a problem, whose position is relative to `base`.
 
-    What follows the value's length is left to `check_tail`, since most records that compaction reads are not kept.
+    What follows the value's length is left to `check_tail`, which compaction calls only for records that it rewrites.
     """
     cdef int32_t length = 0
     cdef const uint8_t *q = p

@@ -115,19 +115,13 @@ cdef inline void end_transaction(Producers *all, Producer *entry, int16_t epoch,
     entry.current_txn_first_offset = NONE
 
 
-cdef int pin(Py_buffer *views, int *pinned, array, int flags) except -1:
-    PyObject_GetBuffer(array, &views[pinned[0]], flags)
-    pinned[0] += 1
-    return 0
-
-
 cdef int pin_producers(Py_buffer *views, int *pinned, producers, int flags, Producers *all) except -1:
     """Pin the arrays, and check what keeps the loops inside them: there is always a free slot, and room for a
     transaction of each producer."""
     cdef int64_t slots, transactions, bits = 0
     cdef int first = pinned[0]
     for array in (producers.entries, producers.slots, producers.ongoing):
-        pin(views, pinned, array, flags)
+        pin_buffer(views, pinned, array, flags)
     slots, transactions = views[first + 1].len // sizeof(int32_t), views[first + 2].len // sizeof(Ongoing)
     while bits < 31 and <int64_t>1 << bits < slots:
         bits += 1
@@ -145,9 +139,9 @@ def replay(table, markers, producers, Py_ssize_t row=0, Py_ssize_t marker=0, kno
     """Apply the batches of `table` from `row` on; returns (Replayed, next row, next marker).
 
     The batches were accepted once, so only what no log may hold is checked. `markers` has a row for each control batch
-    with a producer id; the row receives the first offset of the transaction that the batch ended, and the last stable
-    offset after it. Batches without a producer id are skipped. A new producer that is among the `known` ones starts
-    with its state there, but without batches; `known` does not change.
+    with a producer id; the row receives the first offset of the transaction that the batch ended (-1: none) and, if
+    there is one, the last stable offset after it. Batches without a producer id are skipped. A new producer that is
+    among the `known` ones starts with its state there, but without batches; `known` does not change.
     """
     cdef Producers all, others
     cdef Producer *entry = NULL
@@ -161,8 +155,8 @@ def replay(table, markers, producers, Py_ssize_t row=0, Py_ssize_t marker=0, kno
     if row < 0 or marker < 0:
         raise ValueError(f"row {row} and marker {marker}, expected 0 or more")
     try:
-        pin(views, &pinned, table, PyBUF_SIMPLE)
-        pin(views, &pinned, markers, PyBUF_WRITABLE)
+        pin_buffer(views, &pinned, table, PyBUF_SIMPLE)
+        pin_buffer(views, &pinned, markers, PyBUF_WRITABLE)
         pin_producers(views, &pinned, producers, PyBUF_WRITABLE, &all)
         others = all
         others.count = 0
@@ -195,9 +189,7 @@ def replay(table, markers, producers, Py_ssize_t row=0, Py_ssize_t marker=0, kno
                 row += 1
         producers.count, producers.ongoing_count = all.count, all.ongoing_count
     finally:
-        while pinned:
-            pinned -= 1
-            PyBuffer_Release(&views[pinned])
+        release_buffers(views, &pinned)
     return code, row, marker
 
 
@@ -214,8 +206,8 @@ cdef inline bint is_cached(const Producer *entry, const Batch *batch) noexcept n
 def continues(table, producers):
     """Whether all batches are data from one known producer that continues in its epoch with the next sequences.
 
-    No transaction begins or ends with them, and none of them is among the producer's last batches, so no rule could
-    refuse them.
+    No transaction begins or ends with them, and none of them is among the producer's last batches, so no rule about
+    producers could refuse them.
     """
     cdef Producers all
     cdef const Producer *entry = NULL
@@ -228,7 +220,7 @@ def continues(table, producers):
     cdef int16_t flags
     cdef bint sound = False
     try:
-        pin(views, &pinned, table, PyBUF_SIMPLE)
+        pin_buffer(views, &pinned, table, PyBUF_SIMPLE)
         pin_producers(views, &pinned, producers, PyBUF_SIMPLE, &all)
         batch, rows = <const Batch *>views[0].buf, views[0].len // sizeof(Batch)
         if rows and batch.producer_id >= 0:
@@ -244,7 +236,5 @@ def continues(table, producers):
                 last = last_sequence(batch.base_sequence, batch.last_offset_delta)
                 batch += 1
     finally:
-        while pinned:
-            pinned -= 1
-            PyBuffer_Release(&views[pinned])
+        release_buffers(views, &pinned)
     return sound

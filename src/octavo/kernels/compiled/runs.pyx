@@ -6,7 +6,6 @@ from octavo.kernels.compiled.batch_header cimport *
 from octavo.kernels.compiled.checksums cimport *
 from octavo.kernels.compiled.layout cimport *
 from octavo.kernels.compiled.record_writer cimport *
-from octavo.kernels.compiled.sizes cimport *
 from octavo.kernels.compiled.varint cimport *
 
 checksums_prepare()

@@ -41,13 +41,11 @@ def stamp_batches(data, table, int64_t next_offset, int32_t leader_epoch, bint l
     cdef bint sound
     try:
         for buffer in (data, table):
-            PyObject_GetBuffer(buffer, &views[pinned], PyBUF_WRITABLE)
-            pinned += 1
+            pin_buffer(views, &pinned, buffer, PyBUF_WRITABLE)
         base, batches, count = <uint8_t *>views[0].buf, <Batch *>views[1].buf, views[1].len // sizeof(Batch)
         sound = True
         if max_timestamps is not None:
-            PyObject_GetBuffer(max_timestamps, &views[pinned], PyBUF_SIMPLE)
-            pinned += 1
+            pin_buffer(views, &pinned, max_timestamps, PyBUF_SIMPLE)
             times, sound = <const int64_t *>views[2].buf, views[2].len // 8 == count
         with nogil:
             while sound and i < count:
@@ -61,9 +59,7 @@ def stamp_batches(data, table, int64_t next_offset, int32_t leader_epoch, bint l
                           LOG_APPEND_TIME if log_append_time else 0,
                           times[i] if times != NULL else batches[i].max_timestamp)
     finally:
-        while pinned:
-            pinned -= 1
-            PyBuffer_Release(&views[pinned])
+        release_buffers(views, &pinned)
     if not sound:
         raise ValueError(f"expected {count} batches of magic 2 inside the data, and one timestamp for each")
     return next_offset

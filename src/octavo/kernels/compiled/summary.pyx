@@ -7,7 +7,7 @@ from octavo.kernels.compiled.layout cimport *
 def summarize_batches(table):
     """The fields of `layout.BATCH_SUMMARY` over the rows of a table.
 
-    For an empty table they are 0, or -1 for offsets, epochs and times, or True for conditions that hold for all.
+    For an empty table they are 0, or -1 for offsets, epochs and times, or True for conditions on all batches.
     """
     cdef Py_buffer view
     cdef const Batch *rows

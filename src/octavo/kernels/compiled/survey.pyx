@@ -63,8 +63,8 @@ def survey_produced(data, table, bint check_crc):
     batch has a producer id; its row goes into `table`.
 
     None, with an undefined row, unless `data` is exactly one sound v2 batch of data with CreateTime that is not
-    compressed, with the base offset 0, the right count and latest timestamp in its header, and a sequence if it has a
-    producer id: anything else needs a closer look.
+    compressed, with the base offset 0, the right count and latest timestamp (-1 or more) in its header, and a sequence
+    if it has a producer id: anything else needs a closer look.
     """
     cdef Py_buffer bytes_view, table_view
     cdef Batch *batch

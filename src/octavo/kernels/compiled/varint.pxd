@@ -1,4 +1,4 @@
-"""Kafka's varints. Simple branches for one and two bytes were measured 2.5 times faster than cleverer code."""
+"""Kafka's varints. Simple branches for one and two bytes were 2.5 times as fast as cleverer code (measured)."""
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t

@@ -33,8 +33,8 @@ def append_record(
 ) -> int:
     """Add a record to an open batch; returns its number there, or one of `Refused`.
 
-    An open batch is a zeroed bytearray whose header (size, count, timestamps) is kept up to date; its magic is 0 until
-    the producer closes it. `headers` is encoded, including its count.
+    An open batch is a zeroed bytearray; its header has the size, count and timestamps of its records so far, and the
+    magic 0 until it is closed. `headers` is encoded, including its count.
     """
     fields = sized(key) + sized(value) + headers
     if layout.BATCH_OVERHEAD + layout.MAX_RECORD_OVERHEAD + len(fields) > max_bytes:

@@ -28,7 +28,7 @@ class StructPlan(NamedTuple):
     template: dict[str, Any]  # the default of every field
     steps: tuple[StepPlan, ...]
     fresh: tuple[tuple[str, Callable[[], Any]], ...]  # mutable defaults of fields without a step
-    others: tuple[tuple[str, bool, Any], ...]  # fields without a step: whether any value is ignored, and the default
+    others: tuple[tuple[str, bool, Any], ...]  # fields without a step: name, whether any value is ignored, default
     is_flexible: bool
 
 

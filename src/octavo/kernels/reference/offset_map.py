@@ -42,8 +42,9 @@ class OffsetLookup:
     def put(self, key: memoryview, offset: int) -> bool:
         """Set the key's offset; False if the table is full, even if the key is in it, as in Kafka."""
         table, digest = self.table, self._digest(key)
-        if table.size < table.capacity and table.slot_count < table.most_slots:
-            self._maybe_grow()
+        is_crowded = 3 * table.size >= 2 * table.slot_count
+        if is_crowded and table.size < table.capacity and table.slot_count < table.most_slots:
+            self._grow()
         slot = self._find(digest) if table.size < table.capacity else None
         if slot is None:
             return False
@@ -85,11 +86,9 @@ class OffsetLookup:
         stored = self.table.slots[slot + _HASH_BYTES : slot + SLOT_BYTES].tobytes()
         return int.from_bytes(stored, self._byte_order, signed=True)
 
-    def _maybe_grow(self) -> None:
-        """Spread the keys over more slots once two thirds are in use."""
+    def _grow(self) -> None:
+        """Spread the keys over more slots."""
         table = self.table
-        if 3 * table.size < 2 * table.slot_count:
-            return
         used = table.slots[: table.slot_count * SLOT_BYTES].reshape(-1, SLOT_BYTES)
         moved = used[used[:, :_HASH_BYTES].any(axis=1)].copy()
         used[:] = 0

@@ -21,9 +21,9 @@ def replay(
     """Apply the batches of `table` from `row` on; returns (Replayed, next row, next marker).
 
     The batches were accepted once, so only what no log may hold is checked. `markers` has a row for each control batch
-    with a producer id; the row receives the first offset of the transaction that the batch ended, and the last stable
-    offset after it. Batches without a producer id are skipped. A new producer that is among the `known` ones starts
-    with its state there, but without batches; `known` does not change.
+    with a producer id; the row receives the first offset of the transaction that the batch ended (-1: none) and, if
+    there is one, the last stable offset after it. Batches without a producer id are skipped. A new producer that is
+    among the `known` ones starts with its state there, but without batches; `known` does not change.
     """
     if row < 0 or marker < 0:
         raise ValueError(f"row {row} and marker {marker}, expected 0 or more")
@@ -56,8 +56,8 @@ def replay(
 def continues(table: NDArray[np.void], producers: ProducerArrays) -> bool:
     """Whether all batches are data from one known producer that continues in its epoch with the next sequences.
 
-    No transaction begins or ends with them, and none of them is among the producer's last batches, so no rule could
-    refuse them.
+    No transaction begins or ends with them, and none of them is among the producer's last batches, so no rule about
+    producers could refuse them.
     """
     index = producers.find(int(table["producer_id"][0])) if len(table) and table["producer_id"][0] >= 0 else NONE
     if index == NONE or not producers.entries[index]["batch_count"]:

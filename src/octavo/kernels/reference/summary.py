@@ -16,7 +16,7 @@ from octavo.kernels.integers import signed64
 def summarize_batches(table: NDArray[np.void]) -> tuple[int, ...]:
     """The fields of `layout.BATCH_SUMMARY` over the rows of a table.
 
-    For an empty table they are 0, or -1 for offsets, epochs and times, or True for conditions that hold for all.
+    For an empty table they are 0, or -1 for offsets, epochs and times, or True for conditions on all batches.
     """
     rows = [dict(zip(layout.BATCH_COLUMNS, row, strict=True)) for row in table.tolist()]
     if not rows:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Callable
 
 from octavo.errors import ConfigError
 
@@ -33,6 +34,11 @@ _ESCAPED_CLASSES = {"h": r" \t\xa0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000", 
 _ENDS = {"z": r"\Z", "Z": r"(?=\n?\Z)"}
 _SAME_IN_CLASS = frozenset("adDfnrsStuwWx")  # the same in both languages
 _SAME = _SAME_IN_CLASS | frozenset("AbB123456789")
+_CODES: dict[str, Callable[[str], int]] = {
+    "hex": lambda digits: int(digits, 16),
+    "octal": lambda digits: int(digits, 8),
+    "control": lambda character: ord(character) ^ 64,
+}
 _TOKEN = re.compile(
     r"""\\Q(?P<quoted>.*?)(?:\\E|\Z)
     | \\(?P<is>[pP]) (?:\{(?P<property>[^}]*)\} | (?P<letter>[A-Z]))
@@ -66,27 +72,23 @@ class _Translation:
         self.text = "".join(self._written(match) for match in _TOKEN.finditer(pattern))
 
     def _written(self, token: re.Match[str]) -> str:
-        if token["character"] is not None:
+        kind = token.lastgroup or ""
+        text = token[kind]
+        if kind == "character":
             return self._character(token)
-        if token["quoted"] is not None:
-            return re.escape(token["quoted"])
-        if token["is"] is not None:
-            return self._property(token)
-        if token["hex"] is not None:
-            return re.escape(chr(int(token["hex"], 16)))
-        if token["octal"] is not None:
-            return re.escape(chr(int(token["octal"], 8)))
-        if token["control"] is not None:
-            return re.escape(chr(ord(token["control"]) ^ 64))
-        if token["escaped"] is not None:
-            return self._escaped(token["escaped"])
-        if self._class_start is not None:
-            if token["name"] is not None:
-                return re.escape(token[0])
-            raise self._refused("an intersection of classes (&&)" if token["intersection"] else token[0])
-        if token["group"] is not None:
-            return f"(?P={token['group']})"
-        return f"(?P<{token['name']}>" if token["name"] is not None else token[0]
+        if kind == "quoted":
+            return re.escape(text)
+        if kind in ("property", "letter"):
+            return self._property(text, negated=token["is"] == "P")
+        if kind in _CODES:
+            return re.escape(chr(_CODES[kind](text)))
+        if kind == "escaped":
+            return self._escaped(text)
+        if self._class_start is None:
+            return {"group": f"(?P={text})", "name": f"(?P<{text}>"}.get(kind, text)
+        if kind == "name":
+            return re.escape(token[0])
+        raise self._refused("an intersection of classes (&&)" if kind == "intersection" else token[0])
 
     def _character(self, token: re.Match[str]) -> str:
         character = token["character"]
@@ -103,12 +105,11 @@ class _Translation:
             raise self._refused("a class inside a class")
         return character if character == "-" else re.escape(character)
 
-    def _property(self, token: re.Match[str]) -> str:
-        name = token["property"] or token["letter"]
+    def _property(self, name: str, *, negated: bool) -> str:
         members = _PROPERTIES.get(name)
         if members is None:
             raise self._refused(f"the property {name!r}")
-        return self._members(members, negated=token["is"] == "P")
+        return self._members(members, negated=negated)
 
     def _escaped(self, character: str) -> str:
         if character.lower() in _ESCAPED_CLASSES:

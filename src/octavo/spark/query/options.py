@@ -23,156 +23,132 @@ class Option:
     """One option; `scope` says which queries it affects. The case of its name does not matter, as in Spark."""
 
     name: str
-    default: str
-    scope: _Scope
     meaning: str
-    ours: bool = False  # an option of neither Spark nor its Kafka source
+    default: str = ""
+    scope: _Scope = "both"
+    ours: bool = False  # not an option of Spark or of its Kafka source and sink
 
 
 SOURCE_OPTIONS = (
     Option(
         "path",
-        "",
-        "both",
         "a log directory, a partition's folder, a segment file, a URL, or a pattern of local paths such as"
         " `/disks/*`: what `load()` is given",
     ),
-    Option("paths", "", "both", "several such places, as a JSON list; `load([…])` sets it", ours=True),
+    Option("paths", "several such places, as a JSON list; `load([…])` sets it", ours=True),
     Option(
         "assign",
-        "",
-        "both",
         'partitions: `{"topicA":[0,1]}`; one of assign, subscribe and subscribePattern; without any, all'
         " topics but Kafka's internal ones",
     ),
-    Option("subscribe", "", "both", "topics, separated by commas"),
+    Option("subscribe", "topics, separated by commas"),
     Option(
         "subscribePattern",
-        "",
-        "both",
         "a Java regular expression that is searched for in topics' names; see below for what is not supported",
     ),
-    Option("startingTimestamp", "", "both", "milliseconds: the first record from then on, in every partition"),
+    Option("startingTimestamp", "milliseconds: the first record from then on, in every partition"),
     Option(
         "startingOffsetsByTimestamp",
-        "",
-        "both",
         'the same for each partition: `{"topicA":{"0":1000}}`; all partitions must be named',
     ),
     Option(
         "startingOffsets",
-        "latest; batch: earliest",
-        "both",
         'earliest, latest, or `{"topicA":{"0":23,"1":-2}}` with -2 earliest and -1 latest; a batch cannot start at'
         " latest; a stream uses it only when it first starts",
+        default="latest; batch: earliest",
     ),
     Option(
-        "startingOffsetsByTimestampStrategy",
-        "error",
-        "both",
-        "what to do if no record is that late: error, or latest",
+        "startingOffsetsByTimestampStrategy", "what to do if no record is that late: error, or latest", default="error"
     ),
-    Option("endingTimestamp", "", "batch", "milliseconds: end before the first record of that time or later"),
-    Option("endingOffsetsByTimestamp", "", "batch", "the same for each partition"),
+    Option("endingTimestamp", "milliseconds: end before the first record of that time or later", scope="batch"),
+    Option("endingOffsetsByTimestamp", "the same for each partition", scope="batch"),
     Option(
         "endingOffsets",
-        "latest",
-        "batch",
         "latest, offsets, or highWatermark (not in Spark's source; for streams too): the end of what the broker's "
         "checkpoint says is committed",
+        default="latest",
+        scope="batch",
     ),
     Option(
         "failOnDataLoss",
-        "true",
-        "both",
         "fail if records were deleted before they were read; false: continue after them, with a warning. Gaps that"
         " compaction or transactions leave are not a loss",
+        default="true",
     ),
     Option(
         "onDamage",
-        "fail",
-        "both",
         "fail, or skip: damaged batches and files that cannot be read are left out, each with a warning",
+        default="fail",
         ours=True,
     ),
     Option(
         "maxOffsetsPerTrigger",
-        "",
-        "stream",
         "at most this many offsets in a micro-batch, divided among partitions by their backlogs",
+        scope="stream",
     ),
     Option(
         "maxBytesPerTrigger",
-        "",
-        "stream",
         "at most about this many bytes of log in a micro-batch, divided in the same way",
+        scope="stream",
         ours=True,
     ),
-    Option("minOffsetsPerTrigger", "", "stream", "wait for this many offsets before a micro-batch"),
-    Option("maxTriggerDelay", "15m", "stream", "the longest that minOffsetsPerTrigger waits"),
+    Option("minOffsetsPerTrigger", "wait for this many offsets before a micro-batch", scope="stream"),
+    Option("maxTriggerDelay", "the longest that minOffsetsPerTrigger waits", default="15m", scope="stream"),
     Option(
         "commitGroup",
-        "",
-        "stream",
         "a group whose committed offsets follow the stream, so that lag tools see how far it has read; see above",
+        scope="stream",
         ours=True,
     ),
     Option(
         "commitServers",
-        "",
-        "stream",
         "the broker that commitGroup sends the offsets to, as host:port, or several separated by commas; without it"
         " they are written to the directory, so no broker may hold it",
+        scope="stream",
         ours=True,
     ),
     Option(
         "lockTimeout",
-        "60s",
-        "stream",
         "how long commitGroup waits for a directory that another process holds, or for the broker of commitServers",
+        default="60s",
+        scope="stream",
         ours=True,
     ),
-    Option("minPartitions", "", "both", "split the largest offset ranges until there are about this many Spark tasks"),
-    Option("maxRecordsPerPartition", "", "both", "split offset ranges that have more offsets than this"),
+    Option("minPartitions", "split the largest offset ranges until there are about this many Spark tasks"),
+    Option("maxRecordsPerPartition", "split offset ranges that have more offsets than this"),
     Option(
         "partitionBytes",
-        str(PARTITION_BYTES),
-        "both",
         "about how many bytes of log a Spark task reads at most",
+        default=str(PARTITION_BYTES),
         ours=True,
     ),
     Option(
         "maxUnpackedBytes",
-        str(DEFAULT_LIMIT),
-        "both",
         "how many bytes a compressed batch may unpack to; a larger one counts as damaged",
+        default=str(DEFAULT_LIMIT),
         ours=True,
     ),
-    Option("includeHeaders", "false", "both", "add the column `headers`"),
-    Option("columns", "all", "both", "some of the columns, separated by commas; the others are not built", ours=True),
-    Option("isolationLevel", "read_uncommitted", "both", "read_uncommitted or read_committed", ours=True),
-    Option("kafka.isolation.level", "read_uncommitted", "both", "the same as isolationLevel, which takes precedence"),
+    Option("includeHeaders", "add the column `headers`", default="false"),
+    Option("columns", "some of the columns, separated by commas; the others are not built", default="all", ours=True),
+    Option("isolationLevel", "read_uncommitted or read_committed", default="read_uncommitted", ours=True),
+    Option("kafka.isolation.level", "the same as isolationLevel, which takes precedence", default="read_uncommitted"),
     Option(
         "kafka.*",
-        "",
-        "both",
         "other configs of a Kafka consumer, even bootstrap.servers, are ignored: there is no broker. As in Spark's"
         " source, auto.offset.reset, key.deserializer, value.deserializer, enable.auto.commit and interceptor.classes"
         " are refused",
     ),
-    Option("groupIdPrefix", "", "both", "ignored: the source joins no consumer group"),
-    Option("kafkaConsumer.pollTimeoutMs", "", "both", "without effect: nothing is polled"),
-    Option("fetchOffset.numRetries", "", "both", "without effect: listings are retried automatically"),
-    Option("fetchOffset.retryIntervalMs", "", "both", "without effect"),
-    Option("partition.metadata.cache.ttl.ms", "", "both", "ignored: every micro-batch lists the partitions again"),
+    Option("groupIdPrefix", "ignored: the source joins no consumer group"),
+    Option("kafkaConsumer.pollTimeoutMs", "without effect: nothing is polled"),
+    Option("fetchOffset.numRetries", "without effect: listings are retried automatically"),
+    Option("fetchOffset.retryIntervalMs", "without effect"),
+    Option("partition.metadata.cache.ttl.ms", "ignored: every micro-batch lists the partitions again"),
 )
 
 _KNOWN = {option.name.lower(): option for option in SOURCE_OPTIONS}
 # Options that Spark itself adds, or that a user gives for another part of the query.
 _SPARKS = frozenset({"checkpointlocation", "inferschema", "mergeschema", "header", "timezone"})
-
-
-# What users of `octavo.scan` and of the sink type.
+# What users of `octavo.scan` and of the sink may type, and the source's option for it.
 _MEANT = {
     "topics": "subscribe",
     "topic": "subscribe",
@@ -202,7 +178,7 @@ def hint_for(name: str) -> str:
 
 
 def refuse_unknown(options: Iterable[str], function: str) -> None:
-    """Raise ConfigError for an option that the source does not have: no other part of a query gets a function's."""
+    """Raise ConfigError for an option that the source does not have; in a call it cannot be meant for anything else."""
     for name in options:
         if not is_among(name, SOURCE_OPTIONS):
             raise ConfigError(
@@ -211,7 +187,7 @@ def refuse_unknown(options: Iterable[str], function: str) -> None:
 
 
 def warn_of(options: Mapping[str, str], scope: _Scope) -> None:
-    """Warn about options that have no effect: unknown ones, which Spark silently ignores, and ones of another scope."""
+    """Warn about unknown options, which Spark silently ignores, and about those of the other scope."""
     for name in sorted(options):
         known = _KNOWN.get(name.lower())
         if known is not None and known.scope not in ("both", scope):

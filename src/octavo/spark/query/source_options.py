@@ -16,7 +16,7 @@ from octavo.spark.query.options import PARTITION_BYTES
 from octavo.spark.query.schema import columns_of, schema_of
 from octavo.spark.query.stream_options import check_trigger_limits
 from octavo.spark.query.subscription import QuerySubscription
-from octavo.spark.query.values import INT32, INT64, boolean, count, integer, positive
+from octavo.spark.query.values import INT32, INT64, boolean, count, given, integer, positive
 from octavo.system.urls import local_path, shown_url
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ class SourceOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> SourceOptions:
-        """Check the options common to batch and stream; raises ConfigError for a wrong one."""
+        """Check the options common to batch and stream; raises ConfigError for a wrong one, and ScanError for a pattern
+        that matches no path."""
         options = CaseInsensitiveDict(options)
         _refuse_configs(options)
         for name, numbers in _UNUSED.items():
@@ -78,16 +79,16 @@ class SourceOptions:
         return cls(
             tuple(expanded(paths_of(options))),
             QuerySubscription.of(options),
-            columns_of(options.get("columns"), _boolean(options, "includeHeaders", False)),
+            columns_of(options.get("columns"), boolean("includeHeaders", options.get("includeHeaders", "false"))),
             _isolation_level(options),
-            _boolean(options, "failOnDataLoss", True),
+            boolean("failOnDataLoss", options.get("failOnDataLoss", "true")),
             _on_no_match(options),
             Splitting(
                 count("minPartitions", options["minPartitions"], "tasks") if "minPartitions" in options else None,
-                _positive(options, "maxRecordsPerPartition"),
-                _positive(options, "partitionBytes") or PARTITION_BYTES,
+                given(positive, "maxRecordsPerPartition", options),
+                given(positive, "partitionBytes", options) or PARTITION_BYTES,
             ),
-            _positive(options, "maxUnpackedBytes"),
+            given(positive, "maxUnpackedBytes", options),
             _on_damage(options),
         )
 
@@ -148,15 +149,14 @@ def _refuse_configs(options: Mapping[str, str]) -> None:
 
 
 def _isolation_level(options: Mapping[str, str]) -> IsolationLevel:
-    name = next((name for name in ("isolationLevel", "kafka.isolation.level") if name in options), None)
-    level = "read_uncommitted" if name is None else options[name]
+    name = "isolationLevel" if "isolationLevel" in options else "kafka.isolation.level"
+    level = options.get(name, "read_uncommitted")
     if level == "read_uncommitted":
         return "read_uncommitted"
     if level == "read_committed":
         return "read_committed"
     raise ConfigError(
-        f"Invalid value {options[name or '']} for configuration {name}: String must be one of: read_committed,"
-        " read_uncommitted"
+        f"Invalid value {level} for configuration {name}: String must be one of: read_committed, read_uncommitted"
     )
 
 
@@ -178,11 +178,3 @@ def _on_damage(options: Mapping[str, str]) -> OnDamage:
     if choice.lower() == "skip":
         return "skip"
     raise ConfigError(f"onDamage is {choice}, expected fail or skip")
-
-
-def _boolean(options: Mapping[str, str], name: str, otherwise: bool) -> bool:
-    return boolean(name, options[name]) if name in options else otherwise
-
-
-def _positive(options: Mapping[str, str], name: str, numbers: range = INT64) -> int | None:
-    return positive(name, options[name], numbers) if name in options else None

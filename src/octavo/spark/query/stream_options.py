@@ -10,10 +10,9 @@ from typing import Self
 from octavo.errors import ConfigError
 from octavo.spark.query.limits import Limit, stream_reads_to_high_watermark, stream_start
 from octavo.spark.query.options import warn_of
-from octavo.spark.query.values import Address, addresses, duration_ms, integer, positive, wait_ms
+from octavo.spark.query.values import Address, addresses, duration_ms, given, integer, positive, wait_ms
 
-_MIN_OFFSETS, _MAX_OFFSETS, _MAX_BYTES = "minOffsetsPerTrigger", "maxOffsetsPerTrigger", "maxBytesPerTrigger"
-_DEFAULT_MAX_TRIGGER_DELAY = "15m"
+_MIN_OFFSETS, _MAX_OFFSETS = "minOffsetsPerTrigger", "maxOffsetsPerTrigger"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +43,17 @@ class StreamOptions:
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Self:
         admission = Admission(
-            integer(_MAX_OFFSETS, options[_MAX_OFFSETS]) if _MAX_OFFSETS in options else None,
-            positive(_MAX_BYTES, options[_MAX_BYTES]) if _MAX_BYTES in options else None,
-            integer(_MIN_OFFSETS, options[_MIN_OFFSETS]) if _MIN_OFFSETS in options else None,
-            duration_ms("maxTriggerDelay", options.get("maxTriggerDelay", _DEFAULT_MAX_TRIGGER_DELAY)),
+            given(integer, _MAX_OFFSETS, options),
+            given(positive, "maxBytesPerTrigger", options),
+            given(integer, _MIN_OFFSETS, options),
+            duration_ms("maxTriggerDelay", options.get("maxTriggerDelay", "15m")),
         )
         return cls(
             stream_start(options),
             stream_reads_to_high_watermark(options),
             admission,
             _group(options),
-            addresses("commitServers", options["commitServers"]) if "commitServers" in options else (),
+            given(addresses, "commitServers", options) or (),
             wait_ms("lockTimeout", options.get("lockTimeout", "60s")) / 1000,
         )
 

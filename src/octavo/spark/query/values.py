@@ -1,16 +1,17 @@
-"""Parses the values of options: numbers, booleans, durations and JSON, with the errors of Spark's Kafka source."""
+"""Parses the values of options: numbers, booleans, durations, addresses and JSON, often with Spark's error messages."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeVar
 
 from octavo.errors import ConfigError, did_you_mean
 from octavo.format.names import TopicPartition
 
 PartitionOffsets = dict[TopicPartition, int]
+_Value = TypeVar("_Value")
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _ADDRESS = re.compile(r"(?:\[([0-9a-fA-F:.%]+)\]|([0-9a-zA-Z._-]+)):([0-9]{1,5})")
@@ -38,6 +39,11 @@ class Address(NamedTuple):
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def given(parse: Callable[[str, str], _Value], name: str, options: Mapping[str, str]) -> _Value | None:
+    """The value of an option; None if it is not set."""
+    return parse(name, options[name]) if name in options else None
 
 
 def integer(name: str, text: str, numbers: range = INT64) -> int:

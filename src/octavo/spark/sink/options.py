@@ -16,47 +16,41 @@ if TYPE_CHECKING:
 
 # The options of Spark's Kafka sink, and our own.
 SINK_OPTIONS = (
-    Option("path", "", "both", "the log directory: what `save()` or `start()` is given"),
-    Option("paths", "", "both", "several directories that belong together, as a JSON list", ours=True),
-    Option("topic", "", "both", "the topic of all rows; it overrides the `topic` column"),
-    Option("includeHeaders", "false", "both", "accepted, as in Spark's sink: a `headers` column is always written"),
+    Option("path", "the log directory: what `save()` or `start()` is given"),
+    Option("paths", "several directories that belong together, as a JSON list", ours=True),
+    Option("topic", "the topic of all rows; it overrides the `topic` column"),
+    Option("includeHeaders", "accepted, as in Spark's sink: a `headers` column is always written", default="false"),
     Option(
         "txnAppId",
-        "",
-        "both",
         "names the writer, so that a batch is committed only once; a stream with it needs no checkpointLocation",
         ours=True,
     ),
     Option(
         "txnVersion",
-        "",
-        "batch",
         "with txnAppId: a number that grows with each batch; a batch whose number is not above the last committed one"
         " is skipped",
+        scope="batch",
         ours=True,
     ),
     Option(
         "checkpointLocation",
-        "",
-        "stream",
         "the query's checkpoint, as an option of the writer; the query id in it names the writer, unless txnAppId does",
+        scope="stream",
     ),
-    Option("autoCreateTopics", "true", "both", "create missing topics; false: refuse their rows", ours=True),
-    Option("partitions", "1", "both", "how many partitions a created topic gets", ours=True),
-    Option("topicConfig.*", "", "both", "configs of created topics, such as topicConfig.cleanup.policy", ours=True),
+    Option("autoCreateTopics", "create missing topics; false: refuse their rows", default="true", ours=True),
+    Option("partitions", "how many partitions a created topic gets", default="1", ours=True),
+    Option("topicConfig.*", "configs of created topics, such as topicConfig.cleanup.policy", ours=True),
     Option(
-        "lockTimeout", "60s", "both", "how long a commit waits for a directory that another writer holds", ours=True
+        "lockTimeout", "how long a commit waits for a directory that another writer holds", default="60s", ours=True
     ),
-    Option("kafka.batch.size", "16384", "both", "how many bytes a batch may have before compression"),
+    Option("kafka.batch.size", "how many bytes a batch may have before compression", default="16384"),
     Option(
-        "kafka.compression.type", "none", "both", "gzip, snappy, lz4 or zstd; the topic's compression.type overrides it"
+        "kafka.compression.type", "gzip, snappy, lz4 or zstd; the topic's compression.type overrides it", default="none"
     ),
-    Option("kafka.compression.*.level", "", "both", "the level of gzip, lz4 or zstd"),
-    Option("kafka.partitioner.ignore.keys", "false", "both", "spread rows with a key like those without"),
+    Option("kafka.compression.*.level", "the level of gzip, lz4 or zstd"),
+    Option("kafka.partitioner.ignore.keys", "spread rows with a key like those without", default="false"),
     Option(
         "kafka.*",
-        "",
-        "both",
         "other configs of a Kafka producer, even bootstrap.servers, are ignored: there is no broker. As in Spark's"
         " sink, key.serializer and value.serializer are refused",
     ),
@@ -65,7 +59,7 @@ SINK_OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class SinkOptions:
-    """All options, checked. Picklable, because tasks get them."""
+    """The checked options. Picklable, because tasks get them."""
 
     roots: tuple[Path, ...]
     topic: str | None

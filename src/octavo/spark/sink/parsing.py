@@ -13,7 +13,7 @@ from octavo.config import BrokerConfig, Given, LogConfig
 from octavo.errors import ConfigError, did_you_mean
 from octavo.format.batches.batch_run import BatchSettings
 from octavo.spark.query.source_options import paths_of, writable_path
-from octavo.spark.query.values import boolean, count, integer, wait_ms
+from octavo.spark.query.values import boolean, count, given, integer, wait_ms
 from octavo.spark.sink.options import SINK_OPTIONS, SinkOptions
 from octavo.storage.staging.destinations import NewTopics
 
@@ -28,9 +28,9 @@ _SPARKS = frozenset({"queryname", "outputmode"})
 _log = logging.getLogger("octavo.spark")
 
 
-def parse_options(given: Mapping[str, str]) -> SinkOptions:
+def parse_options(texts: Mapping[str, str]) -> SinkOptions:
     """The checked options; raises ConfigError if one is wrong."""
-    options = CaseInsensitiveDict(given)
+    options = CaseInsensitiveDict(texts)
     _warn_of(options)
     for config, what in _REFUSED.items():
         if f"kafka.{config}" in options:
@@ -38,14 +38,14 @@ def parse_options(given: Mapping[str, str]) -> SinkOptions:
                 f"Kafka option '{config}' is not supported as {what} are serialized with ByteArraySerializer."
             )
     producer = ProducerConfig.of({name: options[f"kafka.{name}"] for name in _USED if f"kafka.{name}" in options})
-    version = integer("txnVersion", options["txnVersion"]) if "txnVersion" in options else None
+    version = given(integer, "txnVersion", options)
     if version is not None and version < 0:
         raise ConfigError(f"txnVersion is {version}, expected 0 or more")
     if version is not None and "txnAppId" not in options:
         raise ConfigError(f"txnVersion is {version}, but there is no txnAppId; give that too")
     topic = options["topic"].strip() if "topic" in options else None
     return SinkOptions(
-        _roots(options),
+        tuple(Path(writable_path(place)) for place in paths_of(options)),
         topic,
         BatchSettings(producer.batch_size, producer.codec, producer.level),
         producer.partitioner_ignore_keys,
@@ -55,10 +55,6 @@ def parse_options(given: Mapping[str, str]) -> SinkOptions:
         version,
         options.get("checkpointLocation"),
     )
-
-
-def _roots(options: Mapping[str, str]) -> tuple[Path, ...]:
-    return tuple(Path(writable_path(place)) for place in paths_of(options))
 
 
 def _new_topics(options: Mapping[str, str]) -> NewTopics:

@@ -1,4 +1,4 @@
-"""The name of a writer, under which each batch is committed only once, even if it is run again."""
+"""The name of a writer: a batch that is run again under the same name is committed only once."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _MILLISECONDS = pa.timestamp("ms", "UTC")
 
 
 class Router:
-    """Chooses the topic and partition of each row as Kafka's producer does. Not thread-safe."""
+    """Chooses the topic of each row, and its partition as Kafka's producer does. Not thread-safe."""
 
     def __init__(self, destinations: Destinations, topic: str | None, batch_size: int, *, ignore_keys: bool) -> None:
         self._destinations = destinations

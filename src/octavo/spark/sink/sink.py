@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
@@ -43,13 +43,16 @@ def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: boo
 class _Staging:
     """What the writers of batch and streaming queries have in common."""
 
-    def __init__(self, options: Mapping[str, str], schema: StructType, name: Callable[[SinkOptions], str]) -> None:
+    is_stream: ClassVar[bool]
+
+    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         from octavo.spark.sink.parsing import parse_options
+        from octavo.spark.sink.query_name import batch_name, stream_name
         from octavo.spark.sink.schema import check_columns
 
         self.sink = parse_options(options)
         self.columns = check_columns(schema, self.sink.topic)
-        self.writer = name(self.sink)
+        self.writer = stream_name(self.sink) if self.is_stream else batch_name(self.sink)
 
     @short_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -69,19 +72,13 @@ class _Staging:
 class OctavoBatchWriter(_Staging, DataSourceArrowWriter):
     """Appends the rows of a batch query; with txnAppId and txnVersion, each version only once."""
 
-    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        from octavo.spark.sink.query_name import batch_name
-
-        super().__init__(options, schema, batch_name)
+    is_stream = False
 
 
 class OctavoStreamWriter(_Staging, DataSourceStreamArrowWriter):
     """Appends each micro-batch once. Spark creates one writer to plan a micro-batch and another to commit it."""
 
-    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        from octavo.spark.sink.query_name import stream_name
-
-        super().__init__(options, schema, stream_name)
+    is_stream = True
 
 
 def staged_parts(messages: Messages) -> list[StagedPart]:

@@ -23,8 +23,7 @@ from octavo.spark.query.stream_options import StreamOptions, warn_of_stream
 from octavo.spark.source.batch_reader import BatchReader
 from octavo.spark.source.skipped import collect_skipped
 from octavo.spark.source.stream_reader import StreamReader
-from octavo.spark.source.tasks import SourcePartition
-from octavo.spark.worker_python import use_this_python
+from octavo.spark.worker import use_this_python
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,7 +102,7 @@ def scan_stream(
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.column("task").to_pylist():
-                yield from reader.read(task_of(row))
+                yield from reader.read(pickle.loads(row))
 
     if spark not in _with_tasks:  # Spark warns if a source is registered twice
         spark.dataSource.register(TaskSource)
@@ -117,7 +116,7 @@ def scan_stream(
 def _named(
     topics: str | Sequence[str], isolation_level: str | None, options: Mapping[str, object]
 ) -> dict[str, object]:
-    """The arguments with names of their own, as options."""
+    """The options that `topics` and `isolation_level` stand for."""
     if isinstance(topics, re.Pattern):
         raise ConfigError("topics is a pattern, expected names; give the pattern as subscribePattern")
     given = {name.lower() for name, value in options.items() if value is not None}
@@ -175,10 +174,3 @@ class _TaskStream(StreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         yield (pickle.dumps(partition),)
-
-
-def task_of(row: bytes) -> SourcePartition:
-    """The task in a row."""
-    task = pickle.loads(row)
-    assert isinstance(task, SourcePartition)
-    return task

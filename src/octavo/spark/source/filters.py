@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,7 @@ class Pushed:
     topic: tuple[Filter, ...] = ()
     partition: tuple[Filter, ...] = ()
     offset: tuple[Filter, ...] = ()
-    timestamp: tuple[Filter, ...] = field(default=())
+    timestamp: tuple[Filter, ...] = ()
 
     @classmethod
     def of(cls, filters: Iterable[Filter]) -> tuple[Pushed, list[Filter]]:
@@ -94,7 +94,7 @@ class Pushed:
         return part._replace(start=min(start, end), end=end)
 
     def _first_in_time(self, snapshot: PartitionSnapshot, end: int) -> int:
-        """The first offset whose record is late enough. Records after it may still be older."""
+        """The first offset whose record is late enough, 0 if unknown. Records after it may still be older."""
         lows = [low for low, _ in map(_bounds, self.timestamp) if low is not None]
         if not lows:
             return 0
@@ -162,7 +162,7 @@ def _is_exact(column: str, condition: Filter) -> bool:
 
 
 def _bounds(condition: Filter) -> tuple[int | None, int | None]:
-    """The smallest and largest value that a filter accepts: offsets, or microseconds."""
+    """The smallest and largest value (an offset, or microseconds) that a filter accepts; None: there is no limit."""
     if isinstance(condition, IsNotNull):
         return None, None
     value = condition.value  # type: ignore[attr-defined]

@@ -26,8 +26,8 @@ def must_wait(new_offsets: int, min_offsets: int, since_last_ms: int, max_delay_
 
 
 def limit_offsets(most: int, starts: PartitionOffsets, ends: PartitionOffsets) -> PartitionOffsets:
-    """Divide a number of offsets in proportion to each partition's backlog; each partition with a backlog gets at least
-    one."""
+    """Divide a number of offsets, if there are more, in proportion to each partition's backlog; each partition with a
+    backlog gets at least one (unless `most` is 0)."""
     sizes = {
         topic_partition: end - starts[topic_partition]
         for topic_partition, end in ends.items()

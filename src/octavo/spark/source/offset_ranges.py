@@ -59,7 +59,6 @@ def _pieces(part: PartitionRange, number: int) -> list[PartitionRange]:
     pieces, start = [], part.start
     for left in range(min(number, part.size), 0, -1):
         end = start + (part.end - start) // left
-        if end > start:
-            pieces.append(PartitionRange(part.topic_partition, start, end))
+        pieces.append(PartitionRange(part.topic_partition, start, end))
         start = end
     return pieces

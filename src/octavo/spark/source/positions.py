@@ -29,8 +29,8 @@ def log_ends(partitions: Snapshots) -> PartitionOffsets:
 def starts(
     limit: Limit, partitions: Snapshots, on_no_match: OnNoMatch, latest: PartitionOffsets, findings: ScanFindings
 ) -> PartitionOffsets:
-    """The first offset of each partition. `latest` has the offsets that the limit "latest" stands for; a query also
-    starts there if no record reaches the time."""
+    """The first offset of each partition. `latest` has the offsets that the limit "latest" stands for; with the
+    `on_no_match` of that name, a query also starts there if no record reaches the time."""
     if not isinstance(limit, AtTimestamp | AtTimestamps):
         return _at_offsets(limit, partitions, latest, "start")
     offsets = {}

@@ -1,4 +1,4 @@
-"""A task's records as Arrow batches for Spark: with exactly Spark's types, and of about 1 MB each."""
+"""A task's records as Arrow batches for Spark: with exactly Spark's types, and of about 1 MB at most."""
 
 from __future__ import annotations
 
