@@ -110,3 +110,9 @@ def test_an_unknown_group_and_a_directory_without_groups() -> None:
     bare = octavo("groups", str(unpack("seed-004-log-format")))
     assert bare.exit == 1
     assert "there is no topic __consumer_offsets" in bare.stderr
+
+
+def test_a_folder_of_another_topic_is_not_read_for_groups() -> None:
+    run = octavo("groups", str(unpack("v431-killed") / "crash.plain-0"))
+    assert run.exit == 1
+    assert "there is no topic __consumer_offsets" in run.stderr

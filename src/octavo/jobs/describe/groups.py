@@ -86,11 +86,13 @@ class DescribedGroups:
 
     def __init__(self, places: Place | Sequence[Place], only: Sequence[str] = ()) -> None:
         log_dirs = open_log_dirs(places, lambda wanted: wanted.topic == TOPIC)
-        if not log_dirs.partitions:
+        # A folder that is itself the place is listed whatever its topic.
+        partitions = {place: files for place, files in log_dirs.partitions.items() if place.topic == TOPIC}
+        if not partitions:
             raise ScanError(f"{log_dirs.shown()}: no group has committed offsets here: there is no topic {TOPIC}")
         findings = ScanFindings("skip")
-        records = committed_records(log_dirs.partitions.values(), findings)
-        stored = _stored(records, noting(log_dirs.partitions, findings))
+        records = committed_records(partitions.values(), findings)
+        stored = _stored(records, noting(partitions, findings))
         unknown = [group for group in only if group not in stored]
         if unknown:
             hint = did_you_mean(unknown[0], stored) or "; `octavo groups LOGDIR` lists them"
