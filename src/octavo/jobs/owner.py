@@ -29,7 +29,7 @@ class Ownership:
 
     only: Only | None = None
     create: bool = False
-    upkeep: bool = False  # remove files and folders marked as deleted
+    upkeep: bool = False  # remove files that are marked as deleted
     configs: Mapping[str, Given] = field(default_factory=dict)  # the broker's
     topic_configs: Mapping[str, Mapping[str, Given]] = field(default_factory=dict)
     now_ms: int | None = None

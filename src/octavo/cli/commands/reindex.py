@@ -31,10 +31,10 @@ def command(
 ) -> int:
     """Rebuild the offset and time indexes of LOGDIR, as appending the same batches would make them.
 
-    Prints one line per segment whose indexes change or whose log is damaged. index.interval.bytes and
-    segment.index.bytes are the topic's, unless --config gives others. Logs do not change: the indexes of a damaged log
-    end before the damage; the exit code is then 1. A directory that a broker or another process has locked is refused,
-    except with --dry-run.
+    Prints one line per segment whose indexes change or whose log is damaged or torn. index.interval.bytes and
+    segment.index.bytes are the topic's, unless --config gives others. Logs do not change: the indexes of a damaged or
+    torn log end before that place; the exit code is then 1. A directory that a broker or another process has locked is
+    refused, except with --dry-run.
     """
     with directories(logdirs, topics, write=not dry_run) as found:
         tasks = [task for directory in found for task in job.plan(directory, configs, write=not dry_run)]

@@ -9,7 +9,7 @@ from octavo.client.consumer.commits import OffsetCommits
 from octavo.client.consumer.config import ConsumerConfig
 from octavo.client.consumer.membership import Membership
 from octavo.client.consumer.partition_state import PartitionState
-from octavo.coordinator.fetch import FetchOptions
+from octavo.coordinator.log_reader import FetchOptions
 from octavo.errors import IllegalStateError
 from octavo.format.names import TopicPartition
 from octavo.scanner.reading.records import DecodeRecord

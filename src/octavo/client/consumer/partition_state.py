@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from octavo.client.consumer.config import OffsetReset
-from octavo.coordinator.fetch import FetchedRecords, FetchOptions, fetch
+from octavo.coordinator.log_reader import FetchedRecords, FetchOptions, fetch
 from octavo.errors import OffsetOutOfRangeError
 from octavo.format.names import TopicPartition
 from octavo.scanner.reading.records import ConsumerRecord

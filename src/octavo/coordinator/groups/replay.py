@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from octavo.coordinator.fetch import records_of_batches, sound
+from octavo.coordinator.log_reader import records_of_batches, sound
 from octavo.format.batches.batch_summary import last_offsets
 from octavo.format.batches.control import ControlType
 from octavo.format.batches.marker_table import decode_markers

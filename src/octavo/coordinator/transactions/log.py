@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from octavo.coordinator.fetch import fetch_all
 from octavo.coordinator.internal_topics import InternalTopic
+from octavo.coordinator.log_reader import fetch_all
 from octavo.coordinator.transactions.metadata import VERSION_1, TransactionMetadata
 from octavo.errors import CorruptionError
 from octavo.format.batches.batch import Origin, build_batch

@@ -1,4 +1,4 @@
-"""Reads a partition as a consumer does: whole batches, and the records in them that its isolation level shows."""
+"""Reads the log of a partition as a consumer does: whole batches, and the records that its isolation level shows."""
 
 from __future__ import annotations
 
