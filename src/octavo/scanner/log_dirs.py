@@ -14,6 +14,7 @@ from octavo.scanner.partition.snapshot import take_snapshot
 from octavo.scanner.places.directory import Directory, Wanted, read_directory
 from octavo.scanner.places.files import PartitionFiles
 from octavo.scanner.places.location import LOCAL, Location, locate, printable
+from octavo.scanner.places.root import make_one_node
 from octavo.scanner.places.wrong_place import check_log_dir
 
 Place = str | os.PathLike[str] | Location
@@ -70,6 +71,7 @@ def open_log_dirs(places: Place | Iterable[Place], wanted: Wanted | None = None)
     directories = [read_directory(location, wanted) for location in distinct(given)]
     for directory in directories:
         check_log_dir(directory)
+    make_one_node([directory.root for directory in directories])
     return merge(directories)
 
 

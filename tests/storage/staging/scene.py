@@ -58,7 +58,9 @@ class Scene:
         stage = Stage(self.filesystem, writer, f"{self.attempts:032x}")
         for partition, some in values.items():
             name = TopicPartition(topic, partition)
-            stage.append(StagingPlace(name, self.root / str(name), self.segment_bytes), *self.encode(some, timestamp))
+            folders = [root / str(name) for root in self.roots]
+            folder = next(filter(self.filesystem.exists, folders), folders[0])
+            stage.append(StagingPlace(name, folder, self.segment_bytes), *self.encode(some, timestamp))
         return stage.finish()
 
     def encode(self, values: list[bytes], timestamp: int = NOW_MS) -> tuple[memoryview, RunFacts]:

@@ -29,7 +29,7 @@ def scene(tmp_path: Path) -> Scene:
 def batches(scene: Scene) -> dict[int, set[bytes]]:
     """The batches that a scan sees, by partition."""
     found: dict[int, set[bytes]] = {0: set(), 1: set()}
-    for record in octavo.scan(scene.root).records():
+    for record in octavo.scan(scene.roots).records():
         found[record.partition].add((record.value or b"").split(b"-")[0])
     return found
 
@@ -50,6 +50,20 @@ def test_a_commit_that_a_crash_left_is_seen_when_it_is_finished(scene: Scene) ->
         scene.publish(1, scene.stage(batch_values(1)), StopAt(CommitStep.APPENDED))
     assert batches(scene) == {0: {b"0"}, 1: {b"0"}}
     scene.values()  # opens the directory, which finishes the commit
+    assert batches(scene) == {0: {b"0", b"1"}, 1: {b"0", b"1"}}
+
+
+def test_a_commit_to_several_disks_that_a_crash_left_is_seen_when_it_is_finished(tmp_path: Path) -> None:
+    scene = Scene(tmp_path / "a", tmp_path / "b", filesystem=LocalFileSystem())
+    scene.create()
+    scene.publish(0, scene.stage(batch_values(0)))
+    with pytest.raises(Stopped):
+        scene.publish(1, scene.stage(batch_values(1)), StopAt(CommitStep.APPENDED, 1))
+    assert {root.name for root in scene.roots for _ in root.glob("t-*")} == {"a", "b"}
+    assert batches(scene) == {0: {b"0"}, 1: {b"0"}}
+    consumer = octavo.scan(scene.roots).consumer()
+    assert {(record.value or b"").split(b"-")[0] for record in consumer} == {b"0"}
+    scene.values()  # opens the directories, which finishes the commit
     assert batches(scene) == {0: {b"0", b"1"}, 1: {b"0", b"1"}}
 
 

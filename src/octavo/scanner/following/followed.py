@@ -14,7 +14,6 @@ from octavo.scanner.lookup.bounds import OffsetRange, resolve
 from octavo.scanner.lookup.times import first_offset_from
 from octavo.scanner.partition.snapshot import PartitionSnapshot, look_at, relisted, retrying
 from octavo.scanner.places.files import PartitionFiles
-from octavo.scanner.places.root import Root
 from octavo.scanner.reading.plan import ScanRequest, plan_partition
 from octavo.scanner.reading.records import ConsumerRecord, read_records
 from octavo.system.held_records import write_held
@@ -141,5 +140,5 @@ class Followed:
 
     def _look(self, look: Callable[[PartitionSnapshot], _Value]) -> _Value:
         """The result of `look` on the files as they are now; the checkpoints next to them are read again too."""
-        self._files = relisted(replace(self._files, root=Root(self._files.root.location)))
+        self._files = relisted(replace(self._files, root=self._files.root.again()))
         return retrying(self._files, lambda files: look(look_at(files, is_committed=self._request.is_committed)))

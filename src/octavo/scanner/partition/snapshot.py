@@ -125,7 +125,7 @@ def until_settled(look: Callable[[bool], tuple[_Value, Iterable[Root]]]) -> _Val
     """
     result, roots = look(False)
     for _ in range(_COMMITS - 1):
-        moved = [root.has_committed() for root in roots]
+        moved = [root.has_committed() for root in {peer for root in roots for peer in root.node}]
         if not any(moved):
             break
         result, roots = look(True)

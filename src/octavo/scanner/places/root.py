@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from octavo.errors import CorruptionError
@@ -34,15 +35,25 @@ class Root:
     def __init__(self, location: Location) -> None:
         self.location = location
         self.notes: list[Note] = []
+        self.node: Sequence[Root] = (self,)  # all roots that are read as the disks of one node
         self._read: dict[str, object] = {}
+
+    def again(self) -> Root:
+        """The same root, and the others of its node, with nothing read yet."""
+        fresh = [Root(root.location) for root in self.node]
+        make_one_node(fresh)
+        return fresh[self.node.index(self)]
 
     def meta_properties(self) -> MetaProperties | None:
         return self._once(META_PROPERTIES, meta_properties.decode)
 
     def pending_starts(self) -> Mapping[TopicPartition, int]:
-        """Where partitions end for readers, because an unfinished commit to several partitions begins there."""
-        store = self._once(COMMIT_STORE, commit_store.decode)
-        return {} if store is None else store.start_offsets()
+        """Where partitions end for readers, because an unfinished commit to several partitions begins there.
+
+        The commit's file may be in any root of the node.
+        """
+        stores = [root._once(COMMIT_STORE, commit_store.decode) for root in self.node]
+        return dict(ChainMap(*[store.start_offsets() for store in stores if store is not None]))
 
     def was_stopped_cleanly(self, topic_partition: TopicPartition) -> bool:
         """Whether a partition's log was closed before its writer ended."""
@@ -72,6 +83,12 @@ class Root:
                 path, is_damage = str(self.location.child(name)), name in _LIMITS
                 self.notes.append(Note(path, f"not read: {error.problem}", is_damage))
         return self._read[name]  # type: ignore[return-value]
+
+
+def make_one_node(roots: Sequence[Root]) -> None:
+    """Say that these are all roots of one node."""
+    for root in roots:
+        root.node = roots
 
 
 def read_small(location: Location, decode: Callable[[bytes], _Value]) -> _Value | None:
