@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from octavo.format.batches.control import ControlType
+from octavo.format.names import FileKind, SegmentFile
 from tests.crash.fault_filesystem import SAMPLES, Crash, FaultFileSystem, Loss
-from tests.crash.life import Life, check_found
+from tests.crash.life import FOLDER, Life, check_found
 
 COMMIT, ABORT = ControlType.COMMIT, ControlType.ABORT
 
@@ -107,6 +108,18 @@ def clean_stop(life: Life) -> None:
     life.flush()
 
 
+def lost_index(life: Life) -> None:
+    """A flushed segment's offset index is gone: the segment, which has an aborted transaction, is rebuilt."""
+    life.open()
+    life.transact(ABORT)
+    for _ in range(6):
+        life.append()
+    life.close()
+    for entries in (life.filesystem.entries, life.filesystem.synced_entries):
+        del entries[FOLDER / SegmentFile(0, FileKind.OFFSET_INDEX).name]
+    life.open()
+
+
 SCENARIOS: list[Callable[[Life], None]] = [
     appends_and_rolls,
     transactions,
@@ -115,6 +128,7 @@ SCENARIOS: list[Callable[[Life], None]] = [
     truncation_of_transactions,
     full_truncation,
     clean_stop,
+    lost_index,
 ]
 
 

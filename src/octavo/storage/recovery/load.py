@@ -174,8 +174,24 @@ class _Loader:
             # Segments that will be recovered anyway must wait their turn: torn batches may precede them, and a replay
             # of the producers cannot get past those.
             if base_offset < unflushed_from and not (has_index and _has_sound_txn_index(segment)):
-                self._recover_segment(segment)
+                self._rebuild_flushed(segment)
             self._segments.add(segment)
+
+    def _rebuild_flushed(self, segment: Segment) -> None:
+        """Recover a segment from before the recovery point. The offset index gets its name last, once everything else
+        is on the disk: if a crash interrupts this, the next load finds no offset index, and repeats it."""
+        index = segment.files.offset_index
+        index.unlink()
+        self._files.fsync_folder(self._request.folder)
+        path, index.path = index.path, segment.files.path(FileKind.OFFSET_INDEX, Transient.CLEANED)
+        try:
+            self._recover_segment(segment)
+        except BaseException:
+            index.unlink()
+            raise
+        segment.files.flush()
+        self._files.fsync_folder(self._request.folder)
+        index.rename(path)
 
     def _recover_segment(
         self, segment: Segment, checked: Checked | None = None, progress: Progress = no_progress

@@ -77,8 +77,8 @@ def recover_segment(
 
     `producers` is the state at the segment's base offset, and is moved to its end. 1. Empty the indexes. 2. Walk the
     batches, rebuilding the offset index, time index, transaction index, epochs and producers. 3. Cut the log after the
-    last sound batch. 4. Write the closing time index entry and trim the indexes. A crash in between leaves the recovery
-    point where it was, so all of it is repeated.
+    last sound batch. 4. Write the closing time index entry and trim the indexes. After a crash in between, the next
+    load repeats all of it: the recovery point is still where it was, or the offset index does not have its name yet.
     """
     segment.reset_index()
     valid, problem, rising = 0, None, _Rising(segment.base_offset - 1)
