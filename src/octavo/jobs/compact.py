@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from octavo.config import BROKER_CONFIGS, Given
-from octavo.errors import ConfigError
 from octavo.format.names import TopicPartition
 from octavo.jobs.directories import check_topics, known_topics
 from octavo.jobs.owner import Ownership
@@ -20,14 +19,17 @@ from octavo.storage.cleaner.plan import Candidate
 from octavo.storage.log_manager import LogManager
 from octavo.system.runner import Progress, Runner
 
+# The broker's own: not those that are synonyms of topic configs, such as log.cleaner.min.cleanable.ratio.
+CLEANER_CONFIGS = frozenset(name for name in BROKER_CONFIGS if name.startswith("log.cleaner."))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactRequest:
     """One round of the cleaner over the partitions that are due: those of the named topics or, without names, of all
     compacted topics.
 
-    `configs` may hold topic configs and the broker's log.cleaner.* configs; of the latter, dedupe.buffer.size,
-    io.buffer.load.factor and threads decide how much memory keys get. With `force`, the dirty ratio does not matter.
+    `configs` may hold topic configs and CLEANER_CONFIGS; of the latter, dedupe.buffer.size, io.buffer.load.factor and
+    threads decide how much memory keys get. With `force`, the dirty ratio does not matter.
     With `roll`, active segments are closed first, so that their records can be cleaned too. `now_ms` replaces the
     clock. A `dry_run` changes nothing and takes no lock.
     """
@@ -41,16 +43,13 @@ class CompactRequest:
     key_hash: KeyHash = KeyHash.SIPHASH
 
     def ownership(self, logdirs: Sequence[str]) -> Ownership:
-        """How to open the directories; raises for an unknown cleaner config, or for a topic that they do not have.
+        """How to open the directories; raises for a topic that they do not have.
 
-        Topic configs are checked when the directories are opened.
+        Configs are checked when the directories are opened.
         """
         check_topics(logdirs, self.topics)
-        of_broker = {name: value for name, value in self.configs.items() if name.startswith("log.cleaner.")}
+        of_broker = {name: value for name, value in self.configs.items() if name in CLEANER_CONFIGS}
         of_topics = {name: value for name, value in self.configs.items() if name not in of_broker}
-        for name in of_broker:
-            if name not in BROKER_CONFIGS:
-                raise ConfigError(f"{name} is neither a topic config nor a cleaner config; `octavo config` lists them")
         explicit = dict.fromkeys(self.topics or known_topics(logdirs), of_topics) if of_topics else {}
         return Ownership(
             only=self.topics or None,

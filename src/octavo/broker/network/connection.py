@@ -173,7 +173,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.close()
 
     def _close_after_answers(self) -> None:
-        """Close, but not before the answers to earlier requests have been sent."""
+        """Close, but not before the answers that are ready have been sent. A request that still waits gets none."""
         self._is_doomed = True
         with suppress(OSError):
             self._send_answers()

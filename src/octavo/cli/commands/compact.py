@@ -23,15 +23,15 @@ from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.config import BrokerConfig
 from octavo.errors import ConfigError
-from octavo.jobs.compact import CompactedPartition, Compaction, CompactRequest
+from octavo.jobs.compact import CLEANER_CONFIGS, CompactedPartition, Compaction, CompactRequest
 from octavo.kernels.offset_table import KeyHash
 from octavo.storage.cleaner.clean import Cleaned
 from octavo.storage.cleaner.range import Hold
 
 
 def _configs(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """Parse topic configs, and the broker's log.cleaner.* configs."""
-    of_cleaner = tuple(text for text in given if text.startswith("log.cleaner."))
+    """Parse topic configs, and the cleaner's own."""
+    of_cleaner = tuple(text for text in given if text.partition("=")[0] in CLEANER_CONFIGS)
     of_topics = topic_configs(context, option, tuple(text for text in given if text not in of_cleaner))
     cleaner = key_values(context, option, of_cleaner)
     try:
@@ -74,9 +74,10 @@ def command(
 
     A partition is cleaned if its dirty ratio is above min.cleanable.dirty.ratio, or max.compaction.lag.ms has passed.
     Prints what was done with each partition or why nothing was, and what keeps the cleaner from going further, such as
-    the active segment, an open transaction or min.compaction.lag.ms. --config accepts topic configs, and the broker's
-    log.cleaner.* configs, of which dedupe.buffer.size, io.buffer.load.factor and threads decide how much memory the
-    keys get. If they do not fit, the round ends before the dirty part does, and the next round continues from there.
+    the active segment, an open transaction or min.compaction.lag.ms. --config accepts topic configs, and those
+    log.cleaner.* configs that are not synonyms of topic configs: dedupe.buffer.size, io.buffer.load.factor and threads
+    decide how much memory the keys get. If they do not fit, the round ends before the dirty part does, and the next
+    round continues from there.
     """
     if dry_run and master is not None:
         raise click.UsageError("--dry-run works only on this machine: leave out --spark")

@@ -23,6 +23,7 @@ from octavo.scanner.places.location import Entry, Location
 _ROOT_FILES = {META_PROPERTIES, CLEAN_SHUTDOWN, LOCK, BOOTSTRAP_CHECKPOINT, *OWN_STORES, *OFFSET_CHECKPOINTS}
 _PARTITION_FILES = {PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT}
 _MOST_LISTINGS = 100  # of folders below a wrong place: a home directory has thousands
+_MOST_NAMES = 12  # in a message
 
 
 def check_log_dir(directory: Directory) -> None:
@@ -36,7 +37,8 @@ def check_log_dir(directory: Directory) -> None:
         return
     below = list(_log_dirs_below(directory.place))
     if below:
-        found = f"log director{'y' if len(below) == 1 else 'ies'} below it: {', '.join(below)}"
+        shown = [*below[:_MOST_NAMES], f"{len(below) - _MOST_NAMES} more"] if len(below) > _MOST_NAMES else below
+        found = f"log director{'y' if len(below) == 1 else 'ies'} below it: {', '.join(shown)}"
     else:
         found = "a log directory has folders such as orders-0, for partition 0 of topic orders"
     raise NoLogDirError(f"{directory.place}: no partitions here; {found}")
