@@ -124,8 +124,8 @@ class UnsupportedCompressionTypeError(EncodingError):
 
 
 class ScanError(OctavoError):
-    """Something that cannot be read, because it does not exist or disappeared meanwhile; or a scan with an invalid
-    argument."""
+    """Something that cannot be read, because it does not exist or has disappeared in the meantime; or a scan with an
+    invalid argument."""
 
 
 class NoLogDirError(ScanError):
@@ -221,7 +221,7 @@ class InconsistentTopicIdError(
 
 
 class AppendRejected(KafkaError):
-    """Batches that Kafka would reject too; nothing was written."""
+    """Batches that a log does not accept; nothing was written."""
 
 
 class RecordError(NamedTuple):

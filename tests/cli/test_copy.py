@@ -434,5 +434,8 @@ def test_a_target_of_another_cluster_is_refused(tmp_path: Path) -> None:
     line = ("copy", str(unpack("v431-clean")), str(target), "--topic", "codec.none")
     run = octavo(*line)
     assert run.exit == 1
-    assert "meta.properties belongs to another cluster, another-cluster; are SRC and DST swapped?" in run.stderr
+    assert "meta.properties belongs to another cluster (another-cluster); are SRC and DST swapped?" in run.stderr
+    folder = shutil.copytree(unpack("v431-clean") / "codec.none-0", tmp_path / "alone" / "codec.none-0")
+    run = octavo("copy", str(folder), str(target))
+    assert "SRC does not say that it is from there (another-cluster)" in run.stderr
     assert octavo(*line, "--into-existing").exit == 0

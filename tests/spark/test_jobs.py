@@ -197,7 +197,8 @@ def test_an_export_names_its_files_and_reports_damage(spark: SparkSession, tmp_p
     data = bytearray(log.read_bytes())
     data[len(data) // 2] ^= 1
     log.write_bytes(data)
-    results = jobs.export(spark, f"file:{root}", output=f"file:{tmp_path}/records")
+    results = jobs.export(spark, f"file:{root}", output=f"file:{tmp_path}/records", text=True)
     assert sorted(result.path for result in results) == sorted((tmp_path / "records").iterdir())
     assert sum(result.damage_count for result in results) == 1
     assert [note for result in results for note in result.notes if str(log) in note.path]
+    assert {pyarrow.parquet.read_schema(result.path).field("value").type for result in results} == {pyarrow.string()}

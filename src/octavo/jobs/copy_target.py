@@ -18,7 +18,7 @@ _MOST_NAMED = 3
 
 def check_target(source: LogDirs, target: str, *, into_existing: bool) -> None:
     """Raise if the target is a URL or the source or, unless `into_existing`, has topics that octavo did not create or
-    only the identity of another cluster."""
+    without such a topic, an identity that is not known to be that of the source's cluster."""
     local = local_path(target)
     if local is None:
         raise LogDirError(f"{shown_url(target)}: cannot write to a URL; give a local directory as DST")
@@ -39,4 +39,5 @@ def check_target(source: LogDirs, target: str, *, into_existing: bool) -> None:
     meta = listed.root.meta_properties()
     clusters = {found.cluster_id for directory in source.directories if (found := directory.root.meta_properties())}
     if meta is not None and meta.cluster_id is not None and not ours and meta.cluster_id not in clusters:
-        raise LogDirError(f"{target}: {META_PROPERTIES} belongs to another cluster, {meta.cluster_id}; {advice}")
+        whose = "another cluster" if clusters - {None} else "a cluster, and SRC does not say that it is from there"
+        raise LogDirError(f"{target}: {META_PROPERTIES} belongs to {whose} ({meta.cluster_id}); {advice}")

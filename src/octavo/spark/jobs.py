@@ -97,6 +97,7 @@ def export(
     *,
     output: str | PathLike[str],
     form: ExportForm = "parquet",
+    text: bool = False,
     **selection: Any,
 ) -> list[ExportResult]:
     """Write the records that `octavo.scan` selects with the same arguments into a folder; one file and result per task.
@@ -106,7 +107,7 @@ def export(
     """
     records = scan(_places(paths), topics=_names(topics) or None, on_damage="skip", **selection)
     (folder,) = _local([output])
-    request = ExportRequest(Path(folder).absolute(), True, form, records.columns)
+    request = ExportRequest(Path(folder).absolute(), True, form, records.columns, text=text)
     exporting.prepare(request)
     tasks = exporting.plan(records.plan(), request)
     return exporting.commit(tasks, SparkRunner(spark).run(exporting.run, tasks))

@@ -326,6 +326,14 @@ def test_a_lenient_reader_accepts_what_kafka_accepts(data: str, row: Row, end: i
     assert decode_prefix(schema, 0, bytes.fromhex(data), lenient=True) == (row, end)
 
 
+def test_a_lenient_reader_looks_at_the_sign_of_a_null_mark() -> None:
+    schema = message("M", "0", NO, "s  S  nullable\n    x  int8")
+    for mark, row in (("02", {"s": {"x": 7}}), ("fe", {"s": None})):
+        with pytest.raises(CorruptionError):
+            decode(schema, 0, bytes.fromhex(mark + "07"))
+        assert decode_prefix(schema, 0, bytes.fromhex(mark + "07"), lenient=True)[0] == row
+
+
 def test_a_lenient_reader_does_not_check_the_order_of_tags_and_their_sizes() -> None:
     schema = message("M", "0", YES, "a  int8  tag=0\nb  int8  tag=1")
     data = bytes.fromhex("02 0101 05 007f 07")

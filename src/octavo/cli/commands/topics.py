@@ -42,8 +42,8 @@ def command(logdirs: tuple[str, ...], topics: tuple[str, ...], master: str | Non
     """List the partitions of LOGDIR with exact counts of what a client can read.
 
     Batches, records and bytes are counted from the log start offset on; transaction markers do not count as records,
-    messages inside compressed messages of old formats do. A damaged batch is skipped and reported on stderr; the exit
-    code is then 1. On a terminal, columns that do not fit are left out; --json has all of them.
+    but messages inside compressed messages of old formats do. A damaged batch is skipped and reported on stderr; the
+    exit code is then 1. On a terminal, columns that do not fit are left out; --json has all of them.
     """
     counting = TopicCounts(logdirs, topics)
     say_notes(counting.planned)

@@ -96,9 +96,9 @@ class Consumer(Closing):
         Without a group the consumer reads all partitions. Topics need not exist yet: a poll logs a warning about those
         that do not, and a loop raises an error if it ends before they exist.
 
-        Polls call `on_assigned` with new partitions, and `on_revoked` with those that the consumer gives up, or that it
-        lost because it did not poll within max.poll.interval.ms. `on_revoked` is also called with all partitions by
-        another `subscribe`, `assign`, `unsubscribe` or `close`.
+        Polls and loops call `on_assigned` with new partitions, and `on_revoked` with those that the consumer gives up,
+        or that it lost because it did not poll within max.poll.interval.ms. `on_revoked` is also called with all
+        partitions by another `subscribe`, `assign`, `unsubscribe` or `close`.
         """
         self._check_own()
         names = frozenset([topics] if isinstance(topics, str) else topics)
@@ -153,9 +153,9 @@ class Consumer(Closing):
             raise
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        """Yield records one by one, until there has been none for consumer.timeout.ms or `wakeup` is called.
+        """Yield records one by one, until there has been none for consumer.timeout.ms.
 
-        Before it ends, it commits, if commits are automatic.
+        After `wakeup`, it ends as soon as there is none. Before it ends, it commits, if commits are automatic.
         """
         end = end_of(self.config.consumer_timeout_ms)
         found = True

@@ -52,8 +52,8 @@ def decode_prefix(
     """Decode the message that begins at `position`; also returns the position after it.
 
     `lenient` makes the reader as lenient as Kafka's own, for a tool that shows damaged bytes as Kafka does. Text that
-    isn't UTF-8 then contains U+FFFD, every negative length means null, tags may come in any order and their sizes are
-    not checked. Encoding such a row may give other bytes.
+    isn't UTF-8 then contains U+FFFD, a negative length or mark means null, tags may come in any order and their sizes
+    are not checked. Encoding such a row may give other bytes.
     """
     try:
         read = _reader(message, version, lenient)

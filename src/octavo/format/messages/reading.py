@@ -100,7 +100,7 @@ def _field_reader(part: Field, encoding: Encoding, path: str) -> Reader:
         read = struct_reader(part.type.fields, encoding, path)
         if not nullable:
             return read
-        return _nullable_struct_reader(read, path, compact=encoding.version in part.tagged)
+        return _nullable_struct_reader(read, path, compact=encoding.version in part.tagged, lenient=encoding.lenient)
     if isinstance(part.type, Array):
         length_of = length_reader(
             path, flexible=encoding.is_compact(part), short=False, nullable=nullable, lenient=encoding.lenient
@@ -112,17 +112,18 @@ def _field_reader(part: Field, encoding: Encoding, path: str) -> Reader:
     return variable_reader(part.type, path, flexible=flexible, nullable=nullable, lenient=lenient)
 
 
-def _nullable_struct_reader(read: Reader, path: str, *, compact: bool) -> Reader:
+def _nullable_struct_reader(read: Reader, path: str, *, compact: bool, lenient: bool) -> Reader:
     """A reader of a nullable struct and the mark before it: int8 1 or -1 (null), in a tagged field uvarint 1 or 0."""
     absent = 0 if compact else 0xFF
+    looks_at_sign = lenient and not compact  # as Kafka does
 
     def read_nullable(data: Bytes, position: int) -> tuple[Any, int]:
         if position >= len(data):
             raise truncated(f"the null mark of {path}", position, 1, data)
         mark = data[position]
-        if mark == absent:
+        if mark == absent or (looks_at_sign and mark >= 0x80):
             return None, position + 1
-        if mark != 1:
+        if mark != 1 and not looks_at_sign:
             raise CorruptionError(f"{path} has the null mark {mark}, not 1 or {absent}", position=position)
         return read(data, position + 1)
 

@@ -19,7 +19,7 @@ MOST_FINDINGS = 1000
 class Severity(StrEnum):
     """`info` is what a crash, a running broker, a deletion or another intended change leaves; the rest is a `problem`.
 
-    docs/commands/verify.md lists all cases; `severities` has the rules.
+    docs/commands/verify.md lists the cases.
     """
 
     PROBLEM = "problem"
