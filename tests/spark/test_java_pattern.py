@@ -106,10 +106,13 @@ def test_java_forms_find_topics(pattern: str, found: list[str]) -> None:
         ("a\\", "is not a regular expression"),
         ("(", "is not a regular expression"),
         ("a(?i)b", "is not a regular expression"),
+        ("(?iu)a", "is not a regular expression"),
+        ("\\x{110000}", "is not a regular expression"),
+        ("a{99999999999}", "is not a regular expression"),
     ],
 )
 def test_what_has_no_translation_is_refused(pattern: str, what: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(ConfigError, match=re.escape(what)):
+        with pytest.raises(ConfigError, match="^" + re.escape(f"subscribePattern '{pattern}' {what}")):
             compile_java(pattern)

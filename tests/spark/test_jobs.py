@@ -202,3 +202,9 @@ def test_an_export_names_its_files_and_reports_damage(spark: SparkSession, tmp_p
     assert sum(result.damage_count for result in results) == 1
     assert [note for result in results for note in result.notes if str(log) in note.path]
     assert {pyarrow.parquet.read_schema(result.path).field("value").type for result in results} == {pyarrow.string()}
+    data[len(data) // 2] ^= 1
+    data[-1] ^= 1  # the last batch: the planning finds that the log ends before it
+    log.write_bytes(data)
+    first, *others = jobs.export(spark, root, output=tmp_path / "without-end")
+    assert first.damage_count == 1 and not sum(result.damage_count for result in others)
+    assert [note for note in first.notes if str(log) in note.path]

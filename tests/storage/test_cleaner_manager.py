@@ -190,6 +190,18 @@ def test_another_policy_ends_the_run(tmp_path: Path, world: World) -> None:
         assert not list(logs.log("t", 0).folder.glob("*.cleaned"))
 
 
+def test_new_configs_count_from_the_next_cleaning_on(tmp_path: Path, world: World) -> None:
+    with opened_with_upkeep(tmp_path, world) as logs:
+        for topic in ("t", "u"):
+            logs.create_topic(topic, 1, COMPACT)
+            fill(logs, topic)
+        interrupt(logs, lambda: logs.alter_broker_configs({"log.cleaner.backoff.ms": "7"}))
+        logs.cleaner.work()
+        assert len(logs.roots[0].checkpoints.cleaner_offsets()) == 1, "the tasks with the new configs do the rest"
+        world.scheduler.run_due()
+        assert len(logs.roots[0].checkpoints.cleaner_offsets()) == 2
+
+
 def test_a_close_ends_the_run(tmp_path: Path, world: World) -> None:
     logs = opened_with_upkeep(tmp_path, world)
     logs.create_topic("t", 1, COMPACT)

@@ -5,8 +5,9 @@ Arguments are the session, one or several paths and, except in `verify`, topics 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 Places = Place | Sequence[Place]
 Names = str | Sequence[str]
+
+_log = logging.getLogger("octavo.spark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +106,21 @@ def export(
     """Write the records that `octavo.scan` selects with the same arguments into a folder; one file and result per task.
 
     The tasks write Parquet or Arrow themselves, on their machines; nothing goes through Spark's rows. A damaged batch
-    is skipped, as by `octavo cat`; the result reports it in `damage_count` and `notes`.
+    is skipped, as by `octavo cat`; the result reports it in `damage_count` and `notes`. What was found before any task
+    ran is in the first result or, if there is nothing to write, logged.
     """
     records = scan(_places(paths), topics=_names(topics) or None, on_damage="skip", **selection)
     (folder,) = _local([output])
     request = ExportRequest(Path(folder).absolute(), True, form, records.columns, text=text)
     exporting.prepare(request)
     tasks = exporting.plan(records.plan(), request)
-    return exporting.commit(tasks, SparkRunner(spark).run(exporting.run, tasks))
+    results = exporting.commit(tasks, SparkRunner(spark).run(exporting.run, tasks))
+    if not results:
+        for note in records.notes:
+            _log.warning("%s", note)
+        return []
+    first, damage_count = results[0], records.damage_count + results[0].damage_count
+    return [replace(first, notes=(*records.notes, *first.notes), damage_count=damage_count), *results[1:]]
 
 
 def upgrade(
@@ -145,7 +155,8 @@ def compact(
     now_ms: int | None = None,
     dry_run: bool = False,
 ) -> list[CompactedPartition]:
-    """Run one cleaner round on those partitions of the topics that are due; one result per partition.
+    """Run one cleaner round on those partitions of the topics that are due; one result per partition. Without `topics`,
+    only compacted topics are included.
 
     A result says why the partition was cleaned or left alone, and what changed. With `force` the dirty ratio does not
     matter; with `roll` active segments are closed first. A dry run stays on the driver.

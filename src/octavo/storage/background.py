@@ -116,6 +116,6 @@ class Background:
             try:
                 work(log)
             except KafkaStorageError as error:
-                _log.debug("%s of %s: %s", name, topic_partition, error)  # deleted in the meantime, or offline
+                _log.debug("%s of %s: %s", name, topic_partition, error)  # deleted, offline, or an error of one call
             except Exception:
                 _log.exception("%s of %s failed", name, topic_partition)

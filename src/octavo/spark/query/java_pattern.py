@@ -58,7 +58,9 @@ def compile_java(pattern: str) -> re.Pattern[str]:
         warnings.simplefilter("error")  # a FutureWarning means that a class may change its meaning
         try:
             return re.compile(_Translation(pattern).text, re.ASCII)
-        except (re.error, Warning) as error:
+        except ConfigError:
+            raise
+        except (re.error, ValueError, OverflowError, RecursionError, Warning) as error:
             problem = f"is not a regular expression that Python understands: {error}"
             raise ConfigError(f"subscribePattern '{pattern}' {problem}") from None
 

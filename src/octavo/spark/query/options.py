@@ -83,12 +83,13 @@ SOURCE_OPTIONS = (
     ),
     Option(
         "maxOffsetsPerTrigger",
-        "at most this many offsets in a micro-batch, divided among partitions by their backlogs",
+        "at most this many offsets in a micro-batch, divided among partitions by their backlogs; each that has one gets"
+        " at least one offset",
         scope="stream",
     ),
     Option(
         "maxBytesPerTrigger",
-        "at most about this many bytes of log in a micro-batch, divided in the same way",
+        "at most about this many bytes of log in a micro-batch, divided in the same way; at least one batch for each",
         scope="stream",
         ours=True,
     ),

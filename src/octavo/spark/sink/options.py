@@ -22,7 +22,8 @@ SINK_OPTIONS = (
     Option("includeHeaders", "accepted, as in Spark's sink: a `headers` column is always written", default="false"),
     Option(
         "txnAppId",
-        "names the writer, so that a batch is committed only once; a stream with it needs no checkpointLocation",
+        "names the writer, so that each batch of a stream, or each txnVersion, is committed only once; a stream with it"
+        " may take its checkpointLocation from the session",
         ours=True,
     ),
     Option(

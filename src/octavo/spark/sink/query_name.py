@@ -1,4 +1,4 @@
-"""The name of a writer: a batch that is run again under the same name is committed only once."""
+"""The name of a writer: a batch that is run again under the same name and number is committed only once."""
 
 from __future__ import annotations
 

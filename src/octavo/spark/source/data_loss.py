@@ -23,7 +23,7 @@ _SKIP = 'To skip what is damaged and read the rest, set .option("onDamage", "ski
 class SourceFindings(ScanFindings):
     """What the driver or a task finds besides records, handled as the options say.
 
-    Each object logs a damaged place that is skipped only once: a stream's planner comes across it again and again.
+    Each object logs each skipped place only once: a stream's planner comes across it again and again.
     """
 
     def __init__(self, options: SourceOptions) -> None:

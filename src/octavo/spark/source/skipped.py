@@ -48,8 +48,9 @@ def collect_skipped(spark: SparkSession) -> None:
 def skipped(spark: SparkSession) -> list[Note]:
     """The damaged places that queries of this program have skipped so far (`onDamage` = `skip`), each of them once.
 
-    The list is complete for a query that has ended. Spark reports them only for a source that was registered by
-    `octavo.spark.register`, and for `octavo.spark.scan` and `scan_stream`.
+    The list is complete for a batch query that has ended; what a stream finds while planning is added with its next
+    micro-batch that has records. Spark reports them only for a source that was registered by `octavo.spark.register`,
+    and for `octavo.spark.scan` and `scan_stream`.
     """
     if spark not in _collecting:
         raise IllegalStateError(

@@ -77,8 +77,10 @@ class CleanerManager:
         self.states.stop()
 
     def work(self) -> None:
-        """Clean until nothing is due or a cleaning fails; after each, apply retention to the compacted logs."""
-        while self.clean_filthiest() is not None:
+        """Clean until nothing is due, a cleaning fails or the configs change; after each, apply retention to the
+        compacted logs."""
+        config = self._config
+        while self._config is config and self.clean_filthiest() is not None:
             self.retain()
         self.retain()
         self.states.keep_marks(self._open_logs.logs.keys())

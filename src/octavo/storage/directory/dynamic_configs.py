@@ -89,7 +89,7 @@ def _check_given(broker: Mapping[str, Given], explicit: Mapping[str, Mapping[str
 def _check_cordoned(paths: Sequence[Path], config: BrokerConfig) -> None:
     """Refuse a cordoned.log.dirs that names a directory other than these.
 
-    Names in the directories' own files are not checked: a copied one may be opened without the broker's other ones.
+    Names in the directories' own files are not checked: a copy of one directory may be opened without the others.
     """
     for name in config.cordoned_log_dirs:
         if not any(_is_named(path, name) for path in paths):

@@ -30,7 +30,7 @@ class EpochEnd(NamedTuple):
 class LeaderEpochs:
     """Entries with ascending epochs and start offsets. Thread-safe; a change is on disk when its method returns.
 
-    `leader_epoch` is the largest epoch so far, even if its entry was cut; 0 if there was none.
+    `leader_epoch` is the largest epoch since the log was loaded, even if its entry was cut; 0 if there was none.
     """
 
     def __init__(self, filesystem: FileSystem, folder: Path) -> None:
