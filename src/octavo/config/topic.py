@@ -92,8 +92,8 @@ class TopicTable:
     )  # fmt: skip
     max_compaction_lag_ms: int = config(
         LONG, MAX_LONG, Between(1), "log.cleaner.max.compaction.lag.ms",
-        doc="How long a record may stay uncompacted. An older one makes its log due at any dirty ratio, and a "
-        "compacted topic's segments roll at this age.",
+        doc="How long a record may stay uncompacted. An older one makes its log due at any dirty ratio, unless it is "
+        "in the active segment, which rolls when a record arrives that is this much later than its first.",
     )  # fmt: skip
     delete_retention_ms: int = config(
         LONG, DAY_MS, Between(0), "log.cleaner.delete.retention.ms",
