@@ -170,7 +170,7 @@ class OffsetOutOfRangeError(KafkaError, kafka_name="OffsetOutOfRangeException", 
 
 
 class PolicyViolationError(KafkaError, kafka_name="PolicyViolationException", error="POLICY_VIOLATION", code=44):
-    """A request that a rule forbids, such as deleting records when the topic's cleanup.policy lacks delete."""
+    """A request that a rule forbids, such as deleting records when the topic's cleanup.policy is compact."""
 
 
 class KafkaStorageError(KafkaError, kafka_name="KafkaStorageException", error="KAFKA_STORAGE_ERROR", code=56):
@@ -178,9 +178,9 @@ class KafkaStorageError(KafkaError, kafka_name="KafkaStorageException", error="K
 
 
 class TransactionIncompleteError(KafkaStorageError):
-    """A transaction that is decided, but lacks some of its markers; it is completed as soon as possible.
+    """A transaction that is decided, but could not be completed; this will be tried again.
 
-    Until then nothing else can be done under its transactional id.
+    Until it is complete, nothing else can be done under its transactional id.
     """
 
 

@@ -45,3 +45,14 @@ def test_a_refused_join_does_not_remove_the_group(tmp_path: Path, fields: Row, c
         groups.members.join({**JOIN, **fields}, Caller("client", "/host", 3), answers.append)
         assert answers[0]["errorCode"] == code
         assert log.log_end_offset == before
+
+
+@pytest.mark.parametrize("timeout_ms", [5_999, 1_800_001])
+def test_a_group_with_members_refuses_the_same_session_timeouts(tmp_path: Path, timeout_ms: int) -> None:
+    with LogManager(tmp_path, configs=CONFIGS) as logs:
+        logs.create_topic("t")
+        groups, answers = GroupCoordinator(logs), list[Row]()
+        beat(groups, 0, subscribedTopicNames=["t"], topicPartitions=[], rebalanceTimeoutMs=60_000)
+        groups.members.join({**JOIN, "sessionTimeoutMs": timeout_ms}, Caller("client", "/host", 3), answers.append)
+        assert answers[0]["errorCode"] == 26
+        assert [member["memberId"] for member in groups.consumers.describe("g")["members"]] == ["m"]

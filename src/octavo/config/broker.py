@@ -34,8 +34,8 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     cordoned_log_dirs: tuple[str, ...] = config(
         LIST, (), Elements(),
-        doc="The log directories that get no new partitions. * means all; any other name must be a log directory. "
-        "If all are cordoned, new partitions go to the first one that is online.",
+        doc="The log directories that get no new partitions, unless a client chooses one for them. * means all; any "
+        "other name must be a log directory. If all are cordoned, new partitions go to the first one that is online.",
     )  # fmt: skip
     log_dir_failure_timeout_ms: int = config(
         LONG, 30_000, Between(1),
@@ -54,7 +54,7 @@ class BrokerTable(ConsumerGroupTable):
     # Background work
     log_initial_task_delay_ms: int = config(
         LONG, 30_000, Between(0), internal=True,
-        doc="How long background tasks wait after the start before they first run.",
+        doc="How long retention, flushes and checkpoints wait after the start before they first run.",
     )  # fmt: skip
     log_retention_check_interval_ms: int = config(
         LONG, 300_000, Between(1),
@@ -229,7 +229,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     allow_everyone_if_no_acl_found: bool = config(
         BOOLEAN, False, internal=True,
-        doc="Whether everybody may use a resource that no ACL names.",
+        doc="Whether everybody may use a resource that no ACL covers.",
     )  # fmt: skip
 
     # Producers and transactions
@@ -256,7 +256,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     transactional_id_expiration_ms: int = config(
         INT, 7 * DAY_MS, Between(1),
-        doc="How long a transactional id is remembered after its last transaction; without upkeep, forever.",
+        doc="How long a transactional id is remembered after its last use; without upkeep, forever.",
     )  # fmt: skip
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int = config(
         INT, 10_000, Between(1),
@@ -270,11 +270,11 @@ class BrokerTable(ConsumerGroupTable):
     # Groups
     group_min_session_timeout_ms: int = config(
         INT, 6_000,
-        doc="The shortest session timeout that a member of a classic group may ask for.",
+        doc="The shortest session timeout that a member of the classic protocol may ask for.",
     )  # fmt: skip
     group_max_session_timeout_ms: int = config(
         INT, 1_800_000,
-        doc="The longest session timeout that a member of a classic group may ask for.",
+        doc="The longest session timeout that a member of the classic protocol may ask for.",
     )  # fmt: skip
     group_initial_rebalance_delay_ms: int = config(
         INT, 3_000,
@@ -297,7 +297,7 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     offsets_topic_segment_bytes: int = config(
         INT, 100 << 20, Between(1),
-        doc="segment.bytes of __consumer_offsets.",
+        doc="segment.bytes that __consumer_offsets is created with.",
     )  # fmt: skip
     offsets_topic_compression_codec: int = config(
         INT, 0, OneOf((0, 1, 2, 3, 4)),
@@ -305,7 +305,8 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     offsets_retention_minutes: int = config(
         INT, 10_080, Between(1),
-        doc="How long the offsets of a group without members are kept. Without upkeep they are kept forever.",
+        doc="How long the offsets of a group without members, or for topics that no member subscribes to, are kept. "
+        "Without upkeep they are kept forever.",
     )  # fmt: skip
     offsets_retention_check_interval_ms: int = config(
         LONG, 600_000, Between(1),
@@ -317,5 +318,5 @@ class BrokerTable(ConsumerGroupTable):
     )  # fmt: skip
     transaction_state_log_segment_bytes: int = config(
         INT, 100 << 20, Between(1),
-        doc="segment.bytes of __transaction_state.",
+        doc="segment.bytes that __transaction_state is created with.",
     )  # fmt: skip

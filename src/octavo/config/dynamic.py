@@ -30,7 +30,7 @@ DYNAMIC = (
         "transaction.partition.verification.enable",
     }
 )
-"""The names that a client may set; others that the table knows are fixed when the broker starts."""
+"""The names that Kafka lets a client set; others that the table knows are fixed when the broker starts."""
 
 
 def fixed(name: str) -> bool:

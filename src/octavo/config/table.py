@@ -64,7 +64,7 @@ def parse_topic(overrides: Mapping[str, Given]) -> dict[str, ConfigValue]:
 def parse_broker(properties: Mapping[str, Given]) -> tuple[dict[str, ConfigValue], dict[str, ConfigValue]]:
     """A broker's configs by attribute name: the defaults they give topics, and the broker's own.
 
-    Every value is checked, even one that an earlier synonym overrides.
+    Every value is checked, even one that an earlier synonym overrides; those for a single listener are left out.
     """
     for name in properties:
         if name not in BROKER_CONFIGS and name not in SYNONYMS and not name.startswith(OF_LISTENER):

@@ -27,7 +27,7 @@ class TopicTable:
     )  # fmt: skip
     segment_ms: int = config(
         LONG, 7 * DAY_MS, Between(1), "log.roll.ms", Synonym("log.roll.hours", Unit.HOURS),
-        doc="The age at which a segment is closed even if it is not full. The age is that of its first record.",
+        doc="How much later than a segment's first record its other records may be. A later one begins a new segment.",
     )  # fmt: skip
     segment_jitter_ms: int = config(
         LONG, 0, Between(0), "log.roll.jitter.ms", Synonym("log.roll.jitter.hours", Unit.HOURS),
@@ -35,7 +35,8 @@ class TopicTable:
     )  # fmt: skip
     segment_index_bytes: int = config(
         INT, 10 << 20, Between(4), "log.index.size.max.bytes",
-        doc="The size that each index of the active segment is preallocated to. A full index rolls the segment.",
+        doc="The size to which the offset and time indexes of the active segment are preallocated. "
+        "A full index rolls the segment.",
     )  # fmt: skip
     index_interval_bytes: int = config(
         INT, 4096, Between(0), "log.index.interval.bytes",
@@ -66,8 +67,8 @@ class TopicTable:
     )  # fmt: skip
     retention_bytes: int = config(
         LONG, -1, ANYTHING, "log.retention.bytes",
-        doc="The size that a partition may reach before its first segments are deleted, if cleanup.policy has delete. "
-        "-1: no limit.",
+        doc="How many bytes of a partition are kept: its first segments are deleted while at least this many remain, "
+        "if cleanup.policy has delete. -1: no limit.",
     )  # fmt: skip
     local_retention_ms: int = config(
         LONG, -2, Between(-2), "log.local.retention.ms",
@@ -91,8 +92,8 @@ class TopicTable:
     )  # fmt: skip
     max_compaction_lag_ms: int = config(
         LONG, MAX_LONG, Between(1), "log.cleaner.max.compaction.lag.ms",
-        doc="How long a record may stay uncompacted. An older one makes its log due at any dirty ratio, and a "
-        "compacted topic's segments roll at this age.",
+        doc="How long a record may stay uncompacted. An older one makes its log due at any dirty ratio, unless it is "
+        "in the active segment, which rolls when a record arrives that is this much later than its first.",
     )  # fmt: skip
     delete_retention_ms: int = config(
         LONG, DAY_MS, Between(0), "log.cleaner.delete.retention.ms",
@@ -144,7 +145,8 @@ class TopicTable:
     flush_ms: int = config(
         LONG, MAX_LONG, Between(0),
         Synonym("log.flush.interval.ms", valid=ANYTHING), Synonym("log.flush.scheduler.interval.ms", valid=ANYTHING),
-        doc="After how long a log is synced to the disk. The default leaves that to the operating system.",
+        doc="After how long a log is synced to the disk, which is checked every log.flush.scheduler.interval.ms. "
+        "The defaults of both leave that to the operating system.",
     )  # fmt: skip
 
     # Replication and tiered storage: known, so that a topic's configs can be kept, but without effect

@@ -47,7 +47,7 @@ class Timers:
         return bool(self._heap) and self._heap[0][0] <= self._clock.monotonic_ms()
 
     def next_due(self) -> Hashable | None:
-        """Remove and return the first timer that is due; if there is none, schedule the next check and return None."""
+        """Remove and return a timer that is due; if there is none, schedule the next check and return None."""
         now_ms = self._clock.monotonic_ms()
         self._task = None
         while self._heap and self._heap[0][0] <= now_ms:

@@ -73,6 +73,14 @@ def test_fields_have_values_and_meanings() -> None:
     assert named(node, "records", "record 2", "timestampDelta").value == -1
 
 
+def test_timestamps_without_a_date_are_described() -> None:
+    node = describe(build_batch([Record(0, -1, None, b"v"), Record(1, 10**18, None, b"v")]))
+    none, late = (named(node, "records", f"record {number}", "timestampDelta").meaning for number in (0, 1))
+    assert none == "varlong: timestamp -1, no timestamp"
+    assert late == "varlong: timestamp 1000000000000000000, a time outside the calendar"
+    assert named(node, "maxTimestamp").meaning == "a time outside the calendar"
+
+
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
 def test_compressed_records_are_shown_in_the_unpacked_stream(codec: Codec) -> None:
     plain, packed = describe(build_batch(RECORDS)), describe(build_batch(RECORDS, codec=codec))

@@ -40,7 +40,8 @@ def check_commit(group: Group | None, committer: Committer, offsets: GroupOffset
 
 
 def check_offset_fetch(group: Group | None, member_id: str | None, member_epoch: int) -> None:
-    """Raise unless the offsets may be fetched. Only members of consumer groups have to say who they are."""
+    """Raise unless the offsets may be fetched: whoever claims to be a member of a consumer group has to be one, in its
+    current epoch."""
     if not isinstance(group, ConsumerGroup) or (member_id is None and member_epoch < 0):
         return
     member = group.member(member_id or "")

@@ -27,13 +27,16 @@ class ClassicMembers:
         self._driver = driver
 
     def join(self, body: Row, caller: Caller, answer: OnAnswer) -> None:
-        """A JoinGroup request. If it is not refused, a consumer group without members becomes a classic one."""
+        """A JoinGroup request. From a new member with a valid session timeout, it turns a consumer group without
+        members into a classic one."""
         request = JoinRequest(body, caller, answer, self._driver.config)
 
         def machine(group: Group | None, now: Moment) -> GroupOutcome:
             if not isinstance(group, ConsumerGroup):
                 return join(group, request, now)
             if not is_empty(group):
+                if not request.has_valid_session_timeout:
+                    return group, [Reply(answer, refused(ErrorCode.INVALID_SESSION_TIMEOUT, body["memberId"]))]
                 view = self._driver.view(group.group_id, now)
                 if view.config.group_consumer_migration_policy.lower() == "disabled":
                     return group, [Reply(answer, refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, body["memberId"]))]

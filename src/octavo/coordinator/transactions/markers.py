@@ -73,7 +73,7 @@ class Markers:
         return found
 
     def log(self, topic_partition: TopicPartition) -> PartitionLog | None:
-        """A partition's log; None if it was deleted in the meantime, or belongs to another broker."""
+        """A partition's log; None if it is in none of these directories, for example because it was deleted."""
         log = self._log_manager.logs.get(topic_partition)
         if log is None:
             if any(topic_partition in root.partitions for root in self._log_manager.roots):

@@ -46,7 +46,7 @@ class TransactionMetadata:
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the end is decided, but not all partitions have their marker."""
+        """Whether the end is decided, but not yet recorded as complete."""
         return self.status in _PREPARED
 
     @property

@@ -1,4 +1,4 @@
-"""Producer ids: none is ever given out twice, not even after a crash."""
+"""Producer ids: none is given out twice, not even after a crash, as long as a directory that recorded them is left."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from octavo.format.protocol.error_codes import ErrorCode
 
 
 class Session:
-    """The right to use a transactional id until another producer takes it over.
+    """The right to use a transactional id until another producer takes it over, a transaction times out, or it expires.
 
     `metadata` is the state that its producer knows. Unlike a client on the network, a session completes a transaction
     before it goes on.

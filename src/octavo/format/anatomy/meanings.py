@@ -29,7 +29,9 @@ def time_text(timestamp: int) -> str:
 
 
 def timestamp_meaning(timestamp: int) -> str:
-    return "no timestamp" if timestamp == layout.NO_TIMESTAMP else time_text(timestamp)
+    if timestamp == layout.NO_TIMESTAMP:
+        return "no timestamp"
+    return time_text(timestamp) or "a time outside the calendar"
 
 
 def crc_node(node: Node, algorithm: str, computed: int, covered: int) -> Node:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from octavo.errors import CorruptionError
 from octavo.format.anatomy.control import control_nodes
-from octavo.format.anatomy.meanings import time_text
+from octavo.format.anatomy.meanings import timestamp_meaning
 from octavo.format.anatomy.node import Node
 from octavo.format.batches.record_parts import RecordPart, record_parts
 from octavo.format.sequence import record_sequence
@@ -92,7 +92,7 @@ def _part_node(part: RecordPart, data: memoryview, position: int, fields: Mappin
         own = signed64(fields["baseTimestamp"] + part.value)
         overruled = fields["attributes"] & layout.LOG_APPEND_TIME
         end = ", overruled by LogAppendTime" if overruled else ""
-        return replace(node, meaning=f"varlong: timestamp {own}, {time_text(own)}{end}")
+        return replace(node, meaning=f"varlong: timestamp {own}, {timestamp_meaning(own)}{end}")
     meaning = _MEANINGS.get(part.name, "")
     if isinstance(part.value, int) and part.name.endswith("Length") and part.value < 0:
         meaning += ": null"

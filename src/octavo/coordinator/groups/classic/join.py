@@ -17,7 +17,7 @@ from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
 
 UNKNOWN_MEMBER = ""
-MEMBER_ID_FROM_VERSION = 4  # from this version on, a member has to come back with the id it was given
+MEMBER_ID_FROM_VERSION = 4  # from this version on, a dynamic member has to come back with the id it was given
 _SKIP_FROM_VERSION = 9
 _NEW_MEMBER_TIMEOUT_MS = 5 * 60_000  # how long a new member may wait for its first rebalance
 
@@ -52,6 +52,11 @@ class JoinRequest(NamedTuple):
         timeout_ms: int = self.body["sessionTimeoutMs" if self.caller.version == 0 else "rebalanceTimeoutMs"]
         return timeout_ms
 
+    @property
+    def has_valid_session_timeout(self) -> bool:
+        lowest, highest = self.config.group_min_session_timeout_ms, self.config.group_max_session_timeout_ms
+        return bool(lowest <= self.body["sessionTimeoutMs"] <= highest)
+
     def updated(self, member: ClassicMember) -> ClassicMember:
         """The member as the request describes it, waiting for the answer."""
         return replace(
@@ -66,10 +71,10 @@ class JoinRequest(NamedTuple):
 def join(group: ClassicGroup | None, request: JoinRequest, now: Moment) -> ClassicOutcome:
     """Let a member join. If that needs a rebalance, the answer comes at the end of its first phase."""
     body, config = request.body, request.config
-    member_id, session_timeout_ms = body["memberId"], body["sessionTimeoutMs"]
+    member_id = body["memberId"]
     if not body["groupId"]:
         return _refusal(group, request, ErrorCode.INVALID_GROUP_ID)
-    if not config.group_min_session_timeout_ms <= session_timeout_ms <= config.group_max_session_timeout_ms:
+    if not request.has_valid_session_timeout:
         return _refusal(group, request, ErrorCode.INVALID_SESSION_TIMEOUT)
     if group is None and member_id != UNKNOWN_MEMBER:
         return _refusal(group, request, ErrorCode.UNKNOWN_MEMBER_ID)

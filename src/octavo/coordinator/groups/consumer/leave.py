@@ -59,7 +59,7 @@ def expired(group: ConsumerGroup, timer: Hashable, view: View) -> ConsumerOutcom
 
 
 def loaded(group: ConsumerGroup, view: View) -> list[Effect]:
-    """The timers of a group that was read from its records: they start again for all members."""
+    """The timers of a group that was read from its records: sessions and the time to give up partitions start again."""
     change = Transition(group, view)
     for member in group.members.values():
         change.set_session_timer(member)
