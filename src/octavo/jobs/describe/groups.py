@@ -82,7 +82,8 @@ class _Stored:
 
 
 class DescribedGroups:
-    """The groups of some log directories. `notes` says what could not be read; `damage_count` counts it."""
+    """The groups of some log directories. `notes` says what could not be read; `damage_count` counts the damage among
+    it."""
 
     def __init__(self, places: Place | Sequence[Place], only: Sequence[str] = ()) -> None:
         log_dirs = open_log_dirs(places, lambda wanted: wanted.topic == TOPIC)
@@ -93,6 +94,7 @@ class DescribedGroups:
         findings = ScanFindings("skip")
         records = committed_records(partitions.values(), findings)
         stored = _stored(records, noting(partitions, findings))
+        findings.count(log_dirs.root_notes())
         unknown = [group for group in only if group not in stored]
         if unknown:
             hint = did_you_mean(unknown[0], stored) or "; `octavo groups LOGDIR` lists them"
@@ -110,12 +112,16 @@ def _ends(
 ) -> dict[TopicPartition, int]:
     """The end offsets of those partitions that are on these disks."""
     ends: dict[TopicPartition, int] = {}
-    for topic_partition, files in open_log_dirs(places, wanted.__contains__).partitions.items():
+    log_dirs = open_log_dirs(places, wanted.__contains__)
+    for topic_partition, error in log_dirs.unreadable().items():
+        findings.unreadable(topic_partition, error)
+    for topic_partition, files in log_dirs.partitions.items():
         try:
             ends[topic_partition] = take_snapshot(files).log_end_offset
         except (ScanError, OSError) as error:
             findings.note(files.location, f"not read: {error}")
             findings.damage_count += 1
+    findings.count(note for note in log_dirs.root_notes() if note not in findings.notes)
     return ends
 
 
