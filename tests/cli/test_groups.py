@@ -142,3 +142,27 @@ def test_a_partition_that_cannot_be_listed_has_no_end_and_is_reported(
     (note,) = found.notes
     assert note.path.endswith("/idem-potent-0") and "Permission denied" in note.sentence
     assert found.damage_count == 1
+
+
+def test_offsets_that_cannot_be_listed_are_not_called_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "logs"
+    shutil.copytree(unpack("v431-clean"), root)
+    folders = sorted(path.name for path in root.glob("__consumer_offsets-*"))
+    unlisted(monkeypatch, *folders)
+    run = octavo("groups", str(root))
+    assert (run.exit, run.stdout) == (1, "")
+    assert run.stderr == f"octavo: {root / folders[0]}: Permission denied; run as the broker's user\n"
+
+
+def test_a_group_may_be_in_offsets_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with library.LogDir(tmp_path, configs={"offsets.topic.num.partitions": 2}) as logs:
+        logs.create_topic("t", 1)
+        for group in ("a", "b"):
+            with logs.producer(transactional_id=group) as producer, producer.transaction():
+                producer.send_offsets_to_transaction({TopicPartition("t", 0): 0}, group)
+    unlisted(monkeypatch, "__consumer_offsets-0")
+    assert [found.group for found in DescribedGroups(tmp_path).groups] == ["a"]
+    run = octavo("groups", str(tmp_path), "--group", "b")
+    where = f"{tmp_path}: group 'b' is not in what can be read of __consumer_offsets"
+    reason = f"{tmp_path}/__consumer_offsets-0: Permission denied; run as the broker's user"
+    assert (run.exit, run.stderr) == (1, f"octavo: {where}: {reason}\n")

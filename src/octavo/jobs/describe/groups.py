@@ -19,6 +19,7 @@ from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.log_dirs import Place, open_log_dirs
 from octavo.scanner.partition.snapshot import take_snapshot
 from octavo.scanner.reading.records import ConsumerRecord
+from octavo.system.os_errors import described
 
 TOPIC = "__consumer_offsets"
 
@@ -89,6 +90,9 @@ class DescribedGroups:
         log_dirs = open_log_dirs(places, lambda wanted: wanted.topic == TOPIC)
         # A folder that is itself the place is listed whatever its topic.
         partitions = {place: files for place, files in log_dirs.partitions.items() if place.topic == TOPIC}
+        not_listed = next(iter(log_dirs.unreadable().values()), None)
+        if not partitions and not_listed is not None:
+            raise ScanError(described(not_listed))
         if not partitions:
             raise ScanError(f"{log_dirs.shown()}: no group has committed offsets here: there is no topic {TOPIC}")
         findings = ScanFindings("skip")
@@ -96,6 +100,9 @@ class DescribedGroups:
         stored = _stored(records, noting(partitions, findings))
         findings.count(log_dirs.root_notes())
         unknown = [group for group in only if group not in stored]
+        if unknown and not_listed is not None:
+            where = f"what can be read of {TOPIC}: {described(not_listed)}"
+            raise OctavoError(f"{log_dirs.shown()}: group {unknown[0]!r} is not in {where}")
         if unknown:
             hint = did_you_mean(unknown[0], stored) or "; `octavo groups LOGDIR` lists them"
             raise OctavoError(f"{log_dirs.shown()}: there is no group {unknown[0]!r}{hint}")
