@@ -5,13 +5,16 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 import octavo as library
-from octavo.format.names import TopicPartition
+from octavo.format.names import LOG_START_OFFSET_CHECKPOINT, TopicPartition
 from octavo.jobs.describe.groups import DescribedGroups
 from tests.cli.owners import locked, rows, state
 from tests.cli.runs import octavo
 from tests.cli.terminal import octavo_on_terminal
 from tests.golden.archives import unpack
+from tests.scanner.refusals import unlisted
 
 
 def test_what_groups_of_a_broker_have_committed() -> None:
@@ -116,3 +119,50 @@ def test_a_folder_of_another_topic_is_not_read_for_groups() -> None:
     run = octavo("groups", str(unpack("v431-killed") / "crash.plain-0"))
     assert run.exit == 1
     assert "there is no topic __consumer_offsets" in run.stderr
+
+
+def test_a_damaged_checkpoint_is_reported_once(tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    shutil.copytree(unpack("v431-clean"), root)
+    (root / LOG_START_OFFSET_CHECKPOINT).write_bytes(b"no checkpoint")
+    run = octavo("groups", str(root), "--json")
+    assert (run.exit, run.stdout.count("\n")) == (1, 6)
+    assert run.stderr.count(LOG_START_OFFSET_CHECKPOINT) == run.stderr.count("\n") == 1
+
+
+def test_a_partition_that_cannot_be_listed_has_no_end_and_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "logs"
+    shutil.copytree(unpack("v431-clean"), root)
+    unlisted(monkeypatch, "idem-potent-0")
+    found = DescribedGroups(root, ["classic-group"])
+    ends = {offset.topic_partition: offset.log_end_offset for offset in found.groups[0].offsets}
+    assert ends == {TopicPartition("edge.records", 0): 98, TopicPartition("idem-potent", 0): None}
+    (note,) = found.notes
+    assert note.path.endswith("/idem-potent-0") and "Permission denied" in note.sentence
+    assert found.damage_count == 1
+
+
+def test_offsets_that_cannot_be_listed_are_not_called_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "logs"
+    shutil.copytree(unpack("v431-clean"), root)
+    folders = sorted(path.name for path in root.glob("__consumer_offsets-*"))
+    unlisted(monkeypatch, *folders)
+    run = octavo("groups", str(root))
+    assert (run.exit, run.stdout) == (1, "")
+    assert run.stderr == f"octavo: {root / folders[0]}: Permission denied; run as the broker's user\n"
+
+
+def test_a_group_may_be_in_offsets_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with library.LogDir(tmp_path, configs={"offsets.topic.num.partitions": 2}) as logs:
+        logs.create_topic("t", 1)
+        for group in ("a", "b"):
+            with logs.producer(transactional_id=group) as producer, producer.transaction():
+                producer.send_offsets_to_transaction({TopicPartition("t", 0): 0}, group)
+    unlisted(monkeypatch, "__consumer_offsets-0")
+    assert [found.group for found in DescribedGroups(tmp_path).groups] == ["a"]
+    run = octavo("groups", str(tmp_path), "--group", "b")
+    where = f"{tmp_path}: group 'b' is not in what can be read of __consumer_offsets"
+    reason = f"{tmp_path}/__consumer_offsets-0: Permission denied; run as the broker's user"
+    assert (run.exit, run.stderr) == (1, f"octavo: {where}: {reason}\n")

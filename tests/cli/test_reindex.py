@@ -10,6 +10,7 @@ import pytest
 from octavo.format.names import FileKind
 from tests.cli.owners import locked
 from tests.cli.runs import Run, octavo
+from tests.scanner.refusals import unlisted
 from tests.scanner.segments import path, write_segment
 from tests.storage.batches import batch
 
@@ -103,3 +104,10 @@ def test_a_url_is_refused() -> None:
     run = octavo("reindex", "memory://somewhere")
     assert run.exit == 1
     assert run.stderr.count("\n") == 1
+
+
+def test_a_partition_that_cannot_be_listed_is_reported(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlisted(monkeypatch, "orders-0")
+    run = octavo("reindex", str(logs), "--dry-run")
+    assert run.exit == 1
+    assert run.stderr == f"octavo: {logs}/orders-0: not read: Permission denied; run as the broker's user\n"

@@ -29,7 +29,7 @@ class CompactRequest:
     compacted topics.
 
     `configs` may hold topic configs and CLEANER_CONFIGS; of the latter, dedupe.buffer.size, io.buffer.load.factor and
-    threads decide how much memory keys get. With `force`, the dirty ratio does not matter.
+    threads decide how many keys fit in memory. With `force`, the dirty ratio does not matter.
     With `roll`, active segments are closed first, so that their records can be cleaned too. `now_ms` replaces the
     clock. A `dry_run` changes nothing and takes no lock.
     """

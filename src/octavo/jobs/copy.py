@@ -69,7 +69,7 @@ class Copied:
     size: int = 0
     damage_count: int = 0
     lost: list[LostPart] = field(default_factory=list)  # what damaged bytes must have held, or was flushed and is gone
-    gaps: list[LostPart] = field(default_factory=list)  # offsets missing between segments, though nothing was compacted
+    gaps: list[LostPart] = field(default_factory=list)  # missing between segments, though the topic is not compacted
     after_end: LostPart = field(default_factory=LostPart)  # what follows the source's last sound batch
     notes: list[Note] = field(default_factory=list)
 
@@ -187,7 +187,7 @@ class _Copying:
 
     def _note_loss_up_to(self, offset: int, place: FilePosition | None) -> None:
         """Note the offsets before this one that are missing, if there is damage where they would be, and what is there;
-        or if they are missing between two segments that were never compacted.
+        or if they are missing between two segments of a topic that is not compacted.
 
         `place` is where the batch with this offset begins; None: the log's end.
         """

@@ -24,7 +24,7 @@ _LASTING = ["base_offset", "last_offset_delta", "partition_leader_epoch", "produ
 
 def copy_start_offset(source: PartitionSnapshot, log: PartitionLog, *, is_compacted: bool) -> int:
     """The offset from which to read the source: the log's end. An empty log that ends before the source begins is moved
-    to its start. OctavoError if what the log has is not from this source.
+    to its start. OctavoError if what the log has is not from this source, or the source now begins after it.
 
     If either is compacted, its last batch may have changed since it was copied, so only what compaction keeps is
     compared.

@@ -17,8 +17,8 @@ _MOST_NAMED = 3
 
 
 def check_target(source: LogDirs, target: str, *, into_existing: bool) -> None:
-    """Raise if the target is a URL or the source or, unless `into_existing`, has topics that octavo did not create or
-    without such a topic, an identity that is not known to be that of the source's cluster."""
+    """Raise if the target is a URL or the source. Unless `into_existing`, also raise if it has topics that octavo did
+    not create or, without any topic that octavo created, belongs to a cluster that is not known to be the source's."""
     local = local_path(target)
     if local is None:
         raise LogDirError(f"{shown_url(target)}: cannot write to a URL; give a local directory as DST")

@@ -54,8 +54,8 @@ def known_topics(logdirs: Sequence[str]) -> set[str]:
 
 
 def bytes_to_recover(logdirs: Sequence[str], only: Only | None, *, check_all: bool = False) -> int:
-    """How many bytes recovery reads: those of segments that reach beyond the recovery points, in directories that were
-    not closed cleanly; with `check_all`, all bytes."""
+    """About how many bytes recovery reads: those of segments that reach beyond the recovery points, in directories that
+    were not closed cleanly; with `check_all`, all bytes."""
     return sum(
         _unflushed_bytes(files, recovery_points.get(topic_partition, 0))
         for directory in _listed(logdirs, Selection(only).__contains__)

@@ -4,7 +4,7 @@ A crash after any of these steps leaves only complete files, and hidden ones tha
 
 1. `run` writes the records of a task to a hidden file next to its target, and syncs it. Every attempt at a task uses
    its own name.
-2. `commit` waits for all tasks. If one failed, it removes the hidden files, and nothing has changed.
+2. `commit` waits for all tasks. If one failed, it removes the hidden files, and no target has changed.
 3. It renames the files into place; an existing file of the same name is replaced. In a folder, a file's name consists
    of topic, partition and offset.
 4. It syncs the folder, and removes what other attempts at the tasks left.

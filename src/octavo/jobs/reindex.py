@@ -1,4 +1,4 @@
-"""Rebuilds the offset and time indexes of segments where they are missing, damaged, or were written by an old broker.
+"""Rebuilds the offset and time indexes of segments from their logs, where the files are missing or differ.
 
 A segment goes through these steps. A crash after any of them leaves each index either unchanged or rebuilt, never a
 mixture.

@@ -4,7 +4,8 @@ A partition goes through these steps. A crash before the last one leaves its rec
 the last one, loading finishes the swap, or undoes it if it was not decided yet.
 
 1. If the active segment has something to change, it is rolled, because only closed segments are rewritten.
-2. Each segment is rewritten next to the old one (one task per segment, for all partitions at once).
+2. Each segment with something to change is rewritten next to the old one (one task per closed segment, for all
+   partitions at once).
 3. The new segments replace the old ones (all of a partition or none).
 """
 

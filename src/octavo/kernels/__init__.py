@@ -10,8 +10,9 @@ import warnings
 from typing import TYPE_CHECKING
 
 TWIN_NOTICE = (
-    "octavo: running on plain Python, slowly: no C compiler was found at installation. "
-    "To get the compiled kernels, install gcc, then repeat `pip install` with --force-reinstall --no-cache-dir"
+    "octavo: running on plain Python, slowly: no working C compiler with Python's headers was found at installation. "
+    "To get the compiled kernels, install gcc and the headers (python3-dev or python3-devel), "
+    "then repeat `pip install` with --force-reinstall --no-cache-dir"
 )
 
 _compiled = os.environ.get("OCTAVO_KERNELS") != "reference"

@@ -5,7 +5,16 @@ from __future__ import annotations
 import click
 
 from octavo.cli.options import command as declare
-from octavo.cli.options import config_option, echo, json_option, logdirs_argument, many, print_json, topics_option
+from octavo.cli.options import (
+    config_option,
+    echo,
+    json_option,
+    logdirs_argument,
+    many,
+    print_json,
+    say_notes,
+    topics_option,
+)
 from octavo.cli.progress import progress_bar
 from octavo.cli.runner import SparkCommand, job_runner, spark_option
 from octavo.errors import CorruptionError
@@ -38,7 +47,9 @@ def command(
     """
     with directories(logdirs, topics, write=not dry_run) as found:
         tasks = [task for directory in found for task in job.plan(directory, configs, write=not dry_run)]
-        changed = failed = 0
+        notes = [note for directory in found for note in directory.notes]
+        say_notes(notes)
+        changed, failed = 0, sum(note.is_damage for note in notes)
         total = sum(task.size for task in tasks)
         with job_runner(master, in_place=not dry_run) as runner, progress_bar("indexing", total) as progress:
             for outcome in job.commit(runner.run(job.run, tasks, progress)):

@@ -38,8 +38,8 @@ class DiskDescription:
 class DescribedCluster:
     """What log directories say about their cluster. `topics` reads each topic on demand.
 
-    `notes` says what could not be read, and `damage_count` counts it; both are complete once all `topics` have been
-    read and then `transactions` has been called.
+    `notes` says what could not be read, and `damage_count` counts the damage among it; both are complete once all
+    `topics` have been read and then `transactions` has been called.
     """
 
     def __init__(self, places: Place | Sequence[Place], only: Sequence[str] = ()) -> None:

@@ -19,6 +19,7 @@ from octavo.scanner.findings import Note, ScanFindings
 from octavo.scanner.log_dirs import Place, open_log_dirs
 from octavo.scanner.partition.snapshot import take_snapshot
 from octavo.scanner.reading.records import ConsumerRecord
+from octavo.system.os_errors import described
 
 TOPIC = "__consumer_offsets"
 
@@ -82,18 +83,26 @@ class _Stored:
 
 
 class DescribedGroups:
-    """The groups of some log directories. `notes` says what could not be read; `damage_count` counts it."""
+    """The groups of some log directories. `notes` says what could not be read; `damage_count` counts the damage among
+    it."""
 
     def __init__(self, places: Place | Sequence[Place], only: Sequence[str] = ()) -> None:
         log_dirs = open_log_dirs(places, lambda wanted: wanted.topic == TOPIC)
         # A folder that is itself the place is listed whatever its topic.
         partitions = {place: files for place, files in log_dirs.partitions.items() if place.topic == TOPIC}
+        not_listed = next(iter(log_dirs.unreadable().values()), None)
+        if not partitions and not_listed is not None:
+            raise ScanError(described(not_listed))
         if not partitions:
             raise ScanError(f"{log_dirs.shown()}: no group has committed offsets here: there is no topic {TOPIC}")
         findings = ScanFindings("skip")
         records = committed_records(partitions.values(), findings)
         stored = _stored(records, noting(partitions, findings))
+        findings.count(log_dirs.root_notes())
         unknown = [group for group in only if group not in stored]
+        if unknown and not_listed is not None:
+            where = f"what can be read of {TOPIC}: {described(not_listed)}"
+            raise OctavoError(f"{log_dirs.shown()}: group {unknown[0]!r} is not in {where}")
         if unknown:
             hint = did_you_mean(unknown[0], stored) or "; `octavo groups LOGDIR` lists them"
             raise OctavoError(f"{log_dirs.shown()}: there is no group {unknown[0]!r}{hint}")
@@ -110,12 +119,16 @@ def _ends(
 ) -> dict[TopicPartition, int]:
     """The end offsets of those partitions that are on these disks."""
     ends: dict[TopicPartition, int] = {}
-    for topic_partition, files in open_log_dirs(places, wanted.__contains__).partitions.items():
+    log_dirs = open_log_dirs(places, wanted.__contains__)
+    for topic_partition, error in log_dirs.unreadable().items():
+        findings.unreadable(topic_partition, error)
+    for topic_partition, files in log_dirs.partitions.items():
         try:
             ends[topic_partition] = take_snapshot(files).log_end_offset
         except (ScanError, OSError) as error:
             findings.note(files.location, f"not read: {error}")
             findings.damage_count += 1
+    findings.count(note for note in log_dirs.root_notes() if note not in findings.notes)
     return ends
 
 

@@ -24,7 +24,7 @@ class PartitionReplicas(NamedTuple):
 
 @dataclass(slots=True)
 class ClusterMetadata:
-    """The cluster according to its metadata log, up to the log's end on this disk."""
+    """The cluster according to its metadata log, as far as that can be read on this disk."""
 
     features: dict[str, int] = field(default_factory=dict)  # their levels, such as metadata.version
     replicas: dict[TopicPartition, PartitionReplicas] = field(default_factory=dict)

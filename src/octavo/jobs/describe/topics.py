@@ -23,7 +23,7 @@ from octavo.storage.topics.topic_configs import TopicConfigs
 
 
 class ConfigInForce(NamedTuple):
-    """A config's value, and the file it comes from, or `default`."""
+    """A config's value, and the file it comes from, with its name there if that differs, or `default`."""
 
     value: str | None
     source: str

@@ -22,10 +22,10 @@ _FINISHED = {
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
     """A transaction that has not ended. Without a transactional id, it is known only from the logs, and will not end
-    by itself, unless its state in `__transaction_state` is on another disk.
+    by itself, unless its state in `__transaction_state` is on another disk or cannot be read.
 
     `first_offsets` has the partitions in whose logs it is open, each with the transaction's first offset there:
-    read_committed ends there.
+    read_committed does not get past that.
     """
 
     producer_id: int

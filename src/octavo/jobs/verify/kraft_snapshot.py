@@ -18,7 +18,10 @@ from octavo.scanner.places.segment_log import walk_file
 
 
 def check_kraft_snapshot(path: Location, findings: FindingCollector) -> None:
-    """Check every batch, and that the file is complete. A file deleted in the meantime is not a finding."""
+    """Check the batches, up to bytes that are not one, and that the file is complete.
+
+    A file deleted in the meantime is not a finding.
+    """
     try:
         _Check(path, findings).run()
     except FileNotFoundError:

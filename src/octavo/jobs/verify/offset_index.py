@@ -157,7 +157,7 @@ class OffsetIndexCheck:
             self._styles[entry.at] = _Style.LAST
 
     def _last_offsets(self, part: LogPart, row: int) -> set[int]:
-        """The last offset of a batch, and that of its last record, which is smaller if compaction removed records."""
+        """The last offset of a batch, and that of its last record, smaller if compaction removed later ones."""
         batch, last = part.table[row], int(part.last_offsets[row])
         if batch["magic"] < 2 or not 0 < batch["count"] <= batch["last_offset_delta"]:
             return {last}

@@ -66,7 +66,7 @@ class DirectoryPlan:
 def plan(
     places: Iterable[Place], wanted: Wanted | None = None, patience: WriterPatience | None = None
 ) -> list[DirectoryPlan]:
-    """List each place once. All folders are verified, even if two of them hold the same partition.
+    """List each place once. If two places have the same partition, both copies are verified.
 
     With `wanted`, only the partitions that it accepts are verified, but the files in the root always are.
     """

@@ -31,7 +31,7 @@ def of_largest_timestamp(view: SegmentView, next_offset: int) -> Severity:
 
 
 def of_aborted_transaction(view: SegmentView, marker_offset: int, next_offset: int) -> Severity:
-    """A missing entry of the transaction index: for the log's last batch, since the marker is written first."""
+    """A missing entry of the transaction index for the log's last batch: the marker is written first."""
     return _info_if(view.is_last and not view.clean_shutdown and marker_offset + 1 == next_offset)
 
 
