@@ -1,7 +1,7 @@
 """SaslAuthenticate: handles the messages of a login, one after the other.
 
 Unlike Kafka: a connection logs in once (connections.max.reauth.ms is not used). An unknown SCRAM user fails at the
-end of the exchange, like a wrong password, so that nobody can find out which users exist.
+end of the exchange, like a wrong password, so that the failure does not say whether the user exists.
 """
 
 from __future__ import annotations
