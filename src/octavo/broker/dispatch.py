@@ -75,7 +75,9 @@ class Dispatcher:
         if size > _MOST_BYTES and api is not PRODUCE:
             raise CloseConnection(f"a {wire.name} request of {size} bytes, expected at most {_MOST_BYTES}")
         request = Request(version, client_id, wire.read_body(frame, end), peer)
-        bill = Bill(self._limiter, api, request, size, connection) if context.quotas.values else None
+        bill = None
+        if context.quotas.values:
+            bill = Bill(self._limiter, context.sessions.end, api, request, size, connection)
         try:
             found = handle(request, context)
         except RequestError as error:
