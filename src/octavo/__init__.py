@@ -155,7 +155,7 @@ __all__ = [
     "scan",
 ]
 
-# Where the public names are defined that are neither errors nor defined here.
+# The modules of the public names that are neither errors nor defined here.
 _HOMES = {
     "AppendedRecords": "octavo.client.producer.table",
     "Broker": "octavo.broker.broker",

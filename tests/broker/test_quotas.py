@@ -107,6 +107,19 @@ def test_a_fetch_that_is_throttled_by_request_percentage_returns_nothing(tmp_pat
             assert answer["sessionId"] > 0
 
 
+def test_a_fetch_that_is_throttled_leaves_its_slot_to_another_session(tmp_path: Path) -> None:
+    configs = {"max.incremental.fetch.session.cache.slots": 1}
+    with octavo.LogDir(tmp_path / "logs", configs=configs, create=True) as logs, Broker(logs) as broker:
+        logs.create_topic("t")
+        body = fetching("t", 0, sessionEpoch=0)
+        with RawClient(broker.address, client_id="slow") as slow, RawClient(broker.address) as other:
+            set_quota(broker, entry("request_percentage", 1e-9, client_id="slow"))
+            answer: Row = slow.ask(apis.FETCH, 11, body) or {}
+            assert answer["throttleTimeMs"] == 1000
+            answer = other.ask(apis.FETCH, 11, body) or {}
+            assert answer["sessionId"] > 0
+
+
 def test_quotas_are_kept(tmp_path: Path) -> None:
     with Broker(tmp_path / "logs") as broker:
         set_quota(broker, entry(RATE, 5, user="alice", client_id=None))

@@ -9,6 +9,7 @@ import socket
 import ssl
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -35,6 +36,7 @@ from octavo.broker.context import Context
 from octavo.broker.handlers import HANDLERS, Handler
 from octavo.broker.request import Answer, NoAnswer, Request
 from octavo.broker.security.listeners import listeners_of
+from octavo.broker.security.sasl import FAILURE_DELAY_SECONDS
 from octavo.broker.security.scram import ScramMechanism as Mechanism
 from octavo.broker.security.tls import principal_of
 from octavo.errors import ConfigError
@@ -290,6 +292,16 @@ def test_a_login_of_old_clients_has_no_headers(secured: Broker) -> None:
         client.socket.sendall(len(token).to_bytes(4) + token)
         assert client.receive() == b""
         assert client.ask(METADATA, 12, ASKED) is not None
+
+
+def test_a_failed_login_of_old_clients_is_noticed_no_earlier_than_another(secured: Broker) -> None:
+    token = b"\0admin\0wrong"
+    with RawClient(secured.addresses["SASL_PLAINTEXT"]) as client:
+        client.ask(SASL_HANDSHAKE, 0, {"mechanism": "PLAIN"})
+        before = time.monotonic()
+        client.socket.sendall(len(token).to_bytes(4) + token)
+        assert client.receive() is None
+        assert time.monotonic() - before >= FAILURE_DELAY_SECONDS
 
 
 def test_a_tls_listener_does_not_answer_a_client_without_tls(secured: Broker) -> None:

@@ -17,7 +17,7 @@ from octavo.broker.quotas.bill import Bill
 from octavo.broker.quotas.limiter import QuotaLimiter, Windows
 from octavo.broker.request import CloseConnection, Later, NoAnswer, Request, Waiting
 from octavo.broker.security.peer import Peer
-from octavo.broker.security.sasl import LoginFailed
+from octavo.broker.security.sasl import FAILURE_DELAY_SECONDS, LoginFailed
 from octavo.format.messages.codec import Part
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.apis import API_VERSIONS, APIS, PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
@@ -57,13 +57,13 @@ class Dispatcher:
         """The response to a request, or a `Pending` one that comes later; None if the request gets no response.
 
         Raises CloseConnection for an unknown API or version (other than of ApiVersions), for a request that needs a
-        login first, and for one that is too large; logins and handlers may raise it, too.
+        login first, and for one that is too large; handlers may raise it, too.
         """
         started = time.perf_counter()
         peer = connection.peer
         is_admitted = peer.is_admitted
         if not is_admitted and peer.sends_bare_tokens:
-            return _bare_answer(peer, frame)
+            return _bare_answer(peer, frame, self.context.loop)
         key, version, correlation_id, client_id, end = read_header(frame)
         served = self._served.get((key, version)) or self._serve(key, version)
         if served is None:
@@ -75,7 +75,9 @@ class Dispatcher:
         if size > _MOST_BYTES and api is not PRODUCE:
             raise CloseConnection(f"a {wire.name} request of {size} bytes, expected at most {_MOST_BYTES}")
         request = Request(version, client_id, wire.read_body(frame, end), peer)
-        bill = Bill(self._limiter, api, request, size, connection) if context.quotas.values else None
+        bill = None
+        if context.quotas.values:
+            bill = Bill(self._limiter, context.sessions.end, api, request, size, connection)
         try:
             found = handle(request, context)
         except RequestError as error:
@@ -171,12 +173,25 @@ def _refused(api: Api, error: RequestError) -> Row:
     return {name: value for name, value in error_fields(error).items() if name == "errorCode" or name in names}
 
 
-def _bare_answer(peer: Peer, token: memoryview) -> list[Part]:
+class _LateClose(Pending):
+    """No response: the connection is closed a moment later."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def start(self, on_parts: OnParts) -> None:
+        self._timer = self._loop.call_later(FAILURE_DELAY_SECONDS, on_parts, None)
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+
+
+def _bare_answer(peer: Peer, token: memoryview, loop: asyncio.AbstractEventLoop) -> list[Part] | Pending:
     """The answer to a message of a login that began with version 0 of the handshake: a length and the login's bytes."""
     try:
         answer = peer.log_in(bytes(token))
-    except LoginFailed as error:
-        raise CloseConnection(str(error)) from None
+    except LoginFailed:
+        return _LateClose(loop)
     return [len(answer).to_bytes(4) + answer]
 
 

@@ -16,7 +16,10 @@ _SMALL_FRAME_BYTES = 64 << 10  # needs no permission: small requests are served 
 
 
 class ConnectionLimits:
-    """Lives on the loop's thread. Changes to max.connections and max.connections.per.ip apply to new connections."""
+    """Lives on the loop's thread, except for `connections`.
+
+    Changes to max.connections and max.connections.per.ip apply to new connections.
+    """
 
     def __init__(self, log_dir: LogDir) -> None:
         config, self._log_dir, self._clock = log_dir.broker_config, log_dir, log_dir.environment.clock

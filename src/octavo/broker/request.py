@@ -14,7 +14,7 @@ _Context = TypeVar("_Context")
 
 
 class Request(NamedTuple):
-    """A decoded request. Its bytes are views into the connection's buffer, valid only until the handler returns."""
+    """A decoded request. Its records are views into the connection's buffer, valid only until the handler returns."""
 
     version: int
     client_id: str

@@ -82,6 +82,9 @@ class FetchSessions:
         """A session, as its last request left it."""
         return self._sessions.get(session_id)
 
+    def end(self, session_id: int) -> None:
+        self._sessions.pop(session_id, None)
+
     def begin(self, body: Row, version: int) -> FetchSession:
         """The session of a request, already updated.
 

@@ -24,7 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run `octavo` with these arguments (default: the process's own) and return its exit code.
 
     0 means success, 1 that problems were found or the work failed, 2 that the command line was wrong (1 in `dump-log`,
-    as in Kafka). An interrupt or a closed pipe ends the process by SIGINT or SIGPIPE, so that a shell sees why.
+    as in Kafka). An interrupt or a closed pipe ends the process by SIGINT or SIGPIPE, so that a shell sees why;
+    an interrupt of `broker` stops it cleanly.
     """
     # Numpy's linear algebra, which is not needed here, starts one thread per processor: a quarter of numpy's import
     # time.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from octavo.broker.quotas.limiter import QuotaLimiter
@@ -21,8 +22,17 @@ class Mutable(Protocol):
 class Bill:
     """Made before a request is handled, paid once its answer is known."""
 
-    def __init__(self, limiter: QuotaLimiter, api: Api, request: Request, size: int, connection: Mutable) -> None:
+    def __init__(
+        self,
+        limiter: QuotaLimiter,
+        end_session: Callable[[int], None],
+        api: Api,
+        request: Request,
+        size: int,
+        connection: Mutable,
+    ) -> None:
         self._limiter = limiter
+        self._end_session = end_session
         self._api = api
         self._request = request
         self._connection = connection
@@ -46,9 +56,11 @@ class Bill:
         version, fields = self._request.version, self._api.response.fields
         if row is None or not any(field.name == _THROTTLE_TIME and version in field.versions for field in fields):
             return None
-        return {**row, _THROTTLE_TIME: self._throttle_ms, **(self._empty() if self._api is FETCH else {})}
+        return {**row, _THROTTLE_TIME: self._throttle_ms, **(self._empty(row) if self._api is FETCH else {})}
 
-    def _empty(self) -> Row:
+    def _empty(self, row: Row) -> Row:
         """As in Kafka, a fetch that is throttled for whatever reason returns nothing, and begins no session."""
-        is_incremental = self._request.body["sessionEpoch"] > 0
-        return {"responses": []} if is_incremental else {"responses": [], "sessionId": 0}
+        if self._request.body["sessionEpoch"] > 0:
+            return {"responses": []}
+        self._end_session(row.get("sessionId", 0))  # the client will not use it
+        return {"responses": [], "sessionId": 0}

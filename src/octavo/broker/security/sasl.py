@@ -11,6 +11,7 @@ from octavo.broker.security.scram import ScramCredential, ScramError, ScramExcha
 PLAIN = "PLAIN"
 SCRAM = {mechanism.mechanism_name: mechanism for mechanism in ScramMechanism}
 MECHANISMS = (PLAIN, *SCRAM)
+FAILURE_DELAY_SECONDS = 0.1  # before a client learns that its login failed, so that guessing passwords takes longer
 
 
 class LoginFailed(Exception):

@@ -124,9 +124,9 @@ class CatRequest:
 
     def _check_follow(self) -> None:
         if self.form not in TEXT_FORMS or (self.output is not None and is_replaceable(self.output)):
-            raise UsageError("--follow never ends, so it can only print json, csv or raw to stdout, not write files")
+            raise UsageError("--follow can only print json, csv or raw to stdout or a device, not write files")
         if self.to_offset != "latest" or self.to_timestamp is not None:
-            raise UsageError("--follow never ends: leave out --to-offset and --to-timestamp")
+            raise UsageError("--follow waits for more records at the end: leave out --to-offset and --to-timestamp")
 
     def _check_pattern(self, include: re.Pattern[str]) -> None:
         log_dirs = open_log_dirs(self.logdirs, lambda _: False)

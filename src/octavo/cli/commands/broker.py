@@ -57,7 +57,8 @@ def _configs(context: click.Context, option: click.Parameter, given: tuple[str, 
 )  # fmt: skip
 @click.option(
     "--advertise", multiple=True, metavar="[PROTOCOL://]HOST:PORT",
-    help="The address that a listener's clients are given; default: where it listens.",
+    help="The address that a listener's clients are given. Default: the config `advertised.listeners`, or else where "
+    "it listens.",
 )  # fmt: skip
 @click.option(
     "--insecure", is_flag=True,
@@ -153,7 +154,8 @@ def _opened(logdirs: Sequence[str], configs: Mapping[str, str]) -> LogDir:
 def _read(path: Path) -> Mapping[str, str]:
     """A file's configs, without log.dirs, log.dir and those that Octavo does not know.
 
-    What is left out is named on stderr, and so are configs that Octavo knows but does not use.
+    A controller's listeners are left out of `listeners`. Configs that are left out are named on stderr, and so are
+    those that Octavo knows but does not use.
     """
     found = java_properties.decode(path.read_bytes())
     known = {

@@ -70,7 +70,7 @@ def command(
     master: str | None,
     as_json: bool,
 ) -> int:
-    """Clean each partition once: the last record of every key stays.
+    """Clean each partition once: the last record of every key stays, a tombstone only for delete.retention.ms.
 
     A partition is cleaned if its dirty ratio is above min.cleanable.dirty.ratio, or max.compaction.lag.ms has passed.
     Prints what was done with each partition or why nothing was, and what keeps the cleaner from going further, such as

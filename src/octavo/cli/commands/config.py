@@ -36,7 +36,7 @@ def command(key: ConfigKey | None, as_json: bool) -> None:
     """Show the configs of topics and brokers.
 
     For each: name, type, default, range, meaning, and the broker configs that give a topic config its default, of which
-    the first one that is set wins. In a pipe, each config is one line.
+    the first one that is set wins. In a pipe, the table has one line per config.
     """
     keys = [*TOPIC_CONFIGS.values(), *BROKER_CONFIGS.values()] if key is None else [key]
     if as_json:
@@ -75,9 +75,11 @@ def _json(key: ConfigKey) -> dict[str, object]:
 
 def _description(key: ConfigKey) -> Iterator[str]:
     """Everything about one config."""
-    hidden = " (internal: brokers accept it but do not list it)" if key.internal else ""
+    scope = _scope(key)
+    unless = ", unless it is set" if scope == "broker" else ""
+    hidden = f" (internal: brokers accept it but do not list it{unless})" if key.internal else ""
     facts = {
-        "config of": f"a {_scope(key)}{hidden}",
+        "config of": f"a {scope}{hidden}",
         "type": key.kind.name,
         "default": config_cell(key.name, key.default_text),
         "range": str(key.valid),

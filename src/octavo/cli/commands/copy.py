@@ -43,7 +43,7 @@ from octavo.system.runner import Progress, ThreadRunner
 @click.option(
     "--into-existing",
     is_flag=True,
-    help="Copy even if DST belongs to another cluster, or has topics that octavo did not create.",
+    help="Copy even if DST may belong to another cluster, or has topics that octavo did not create.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be copied, and change nothing; takes no lock.")
 @json_option
@@ -66,7 +66,8 @@ def command(
     SRC's. SRC may be in use or damaged: a damaged batch is skipped and reported on stderr, and flushed offsets that are
     missing at a log's end are reported too; the exit code is then 1.
 
-    A DST that something other than octavo wrote, such as a broker, is refused: SRC and DST may have been swapped.
+    A DST is refused if it has topics that octavo did not create, or no topics and perhaps another cluster's id: SRC and
+    DST may have been swapped.
     """
     if topics and include:
         raise click.UsageError("--topic and --include cannot be used together")

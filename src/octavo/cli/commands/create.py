@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Create a topic in LOGDIR, which is created too if it is missing.
 
-    With several log directories, each partition goes to the one with the fewest partitions. Configs are kept in
-    octavo-topics.json, in every log directory.
+    With several log directories, each partition goes to the one with the fewest partitions that is not cordoned.
+    Configs are kept in octavo-topics.json, in every log directory.
     """
     check_topic_name(topic)  # before a directory is created for it
     with owned(logdirs, Ownership(only=[topic], create=True)) as logs:

@@ -1,6 +1,6 @@
 """DescribeQuorum: names this node as the only voter and the leader.
 
-Unlike Kafka: all offsets are 0, since there is no metadata log.
+Unlike Kafka: all offsets are 0, since this broker writes no metadata log.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """AlterConfigs: replaces all configs of topics, groups and brokers; configs that are not named are reset.
 
-Unlike Kafka: configs of listeners are refused, since they are read when the broker starts. Configs that Octavo does not
-know, such as num.io.threads, are kept and listed without their values, and have no effect.
+Unlike Kafka: configs of listeners are refused, since they are read when the broker starts. Broker configs that Octavo
+does not know, such as num.io.threads, are kept and listed without their values, and have no effect.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class _Read(NamedTuple):
 
 
 class _Fetch:
-    """A request that is evaluated once or, while it waits, again after each change."""
+    """A request that is evaluated once or, while it waits, again after changes."""
 
     def __init__(self, request: Request, context: Context, session: FetchSession) -> None:
         body = request.body

@@ -26,7 +26,7 @@ def handle(request: Request, context: Context) -> Answer:
     asked = Counter((topic["name"], row["partitionIndex"]) for topic in topics for row in topic["partitions"])
     twice = {key for key, count in asked.items() if count > 1}
     answers = topic_rows(topics, "name", partial(_answer, request, context, twice))
-    if twice:  # partitions named twice are answered once
+    if twice:  # a partition named twice under one topic is answered once
         for answer in answers:
             answer["partitions"] = list({row["partitionIndex"]: row for row in answer["partitions"]}.values())
     return {"topics": answers}

@@ -81,7 +81,7 @@ def _refusal(request: Request, context: Context) -> RequestError | None:
 
 
 def _refused_partitions(request: Request, context: Context) -> dict[TopicPartition, OctavoError]:
-    """The partitions whose transactional batches the coordinator refuses."""
+    """The partitions whose transactional batches must not be written, each with the reason."""
     batches, by = {}, NOBODY
     for topic in request.body["topicData"]:
         for row in topic["partitionData"]:

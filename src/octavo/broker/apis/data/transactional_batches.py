@@ -1,7 +1,8 @@
 """The partitions to which a transactional producer wants to write: they must belong to its transaction.
 
-An old client has added them itself, so here they are merely checked; for a newer client they are added here. A
-partition in which the transaction is already open has been checked before.
+An old client has added them itself, so here they are merely checked, unless transaction.partition.verification.enable
+is false; for a newer client they are added here. A partition in which the transaction is already open has been checked
+before.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def _described(request: Request, context: Context, group_id: str) -> Row:
 
 
 def _check_topics(request: Request, context: Context, row: Row) -> None:
-    """Hide a group from a client that may not see all of its topics."""
+    """Hide a group from a client that may not see all topics that its members are assigned."""
     names = {
         topic["topicName"]
         for member in row["members"]

@@ -31,9 +31,6 @@ def handle(request: Request, context: Context) -> Answer:
         context.check_cluster(request.client, Operation.ALTER)
     except RequestError as error:
         return {"results": [{"user": name, **error_fields(error)} for name in names]}
-    # The views into the connection's buffer are copied here, because the change is made on another thread.
-    for row in body["upsertions"]:
-        row["salt"], row["saltedPassword"] = bytes(row["salt"]), bytes(row["saltedPassword"])
     return Later(lambda: {"results": _alter(context, names, rows)})
 
 

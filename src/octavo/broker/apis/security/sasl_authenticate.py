@@ -1,7 +1,7 @@
 """SaslAuthenticate: handles the messages of a login, one after the other.
 
 Unlike Kafka: a connection logs in once (connections.max.reauth.ms is not used). An unknown SCRAM user fails at the
-end of the exchange, like a wrong password, so that nobody can find out which users exist.
+end of the exchange, like a wrong password, so that the failure does not say whether the user exists.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from collections.abc import Callable
 
 from octavo.broker.context import Context
 from octavo.broker.request import Answer, CloseConnection, Request
-from octavo.broker.security.sasl import LoginFailed
+from octavo.broker.security.sasl import FAILURE_DELAY_SECONDS, LoginFailed
 from octavo.format.messages.schema import Row
 from octavo.format.protocol.error_codes import ErrorCode
-
-_DELAY_SECONDS = 0.1  # before a failure is answered, so that passwords cannot be tried quickly
 
 
 def handle(request: Request, context: Context) -> Answer:
@@ -41,7 +39,7 @@ class _Delayed:
         self._row = row
 
     def start(self, answer: Callable[[Row], None]) -> None:
-        self._timer = self._loop.call_later(_DELAY_SECONDS, answer, self._row)
+        self._timer = self._loop.call_later(FAILURE_DELAY_SECONDS, answer, self._row)
 
     def cancel(self) -> None:
         self._timer.cancel()
