@@ -63,7 +63,7 @@ class PendingTopic:
 
 @dataclass(frozen=True, slots=True)
 class PendingCommit:
-    """A commit that was decided but is not done. The next owner to open the directory completes or undoes it."""
+    """A commit that was decided but is not done. The next owner to open all its directories completes or undoes it."""
 
     writer: str
     batch_id: int | None  # None: a writer that commits only once
