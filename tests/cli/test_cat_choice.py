@@ -65,6 +65,14 @@ def test_topics_by_pattern(logs: Path) -> None:
     )
 
 
+def test_a_pattern_matches_no_internal_topic() -> None:
+    place = archives.unpack("v431-clean")
+    for pattern in ("__cluster.*", "__consumer.*"):
+        run = octavo("cat", str(place), "--include", pattern)
+        assert (run.exit, run.stdout) == (1, "")
+        assert f"no topic's name matches {pattern!r}; the topics are: append.time, " in run.stderr
+
+
 def test_only_one_key(logs: Path) -> None:
     assert offsets(logs, "--topic", "fruit", "--key", "k1") == [(0, 1), (0, 3), (1, 1)]
     assert offsets(logs, "--topic", "fruit", "--key", "6b31", "--bytes", "hex", "--tail", 2) == [(0, 3), (1, 1)]

@@ -49,7 +49,7 @@ TEMPORARY_SUFFIX = ".tmp"  # of a small file being written, before it is renamed
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
-# Chosen only by name; patterns match them only in a consumer whose exclude.internal.topics is off.
+# Chosen only by name or folder; patterns match them only in a consumer whose exclude.internal.topics is off.
 UNNAMED_TOPICS = INTERNAL_TOPICS | {CLUSTER_METADATA_TOPIC}
 ADMIN_CLIENT_ID = "__admin_client"  # the client that may write to INTERNAL_TOPICS
 

@@ -334,6 +334,23 @@ def test_a_lenient_reader_looks_at_the_sign_of_a_null_mark() -> None:
         assert decode_prefix(schema, 0, bytes.fromhex(mark + "07"), lenient=True)[0] == row
 
 
+@pytest.mark.parametrize(
+    ("fields", "data", "row"),
+    [
+        ("a  string  nullable", "ffffffff0f 00", {"a": None}),
+        ("a  []int8  nullable", "8180808008 00", {"a": None}),
+        ("a  int8", "07 ffffffff0f", {"a": 7}),
+        ("s  S  nullable tag=0\n    x  int8", "01 00 03 02 07 00", {"s": {"x": 7}}),
+        ("s  S  nullable tag=0\n    x  int8", "01 00 05 ffffffff0f", {"s": None}),
+    ],
+)
+def test_a_lenient_reader_takes_varints_for_signed_ones(fields: str, data: str, row: Row) -> None:
+    schema = message("M", "0", YES, fields)
+    with pytest.raises(CorruptionError):
+        decode(schema, 0, bytes.fromhex(data))
+    assert decode_prefix(schema, 0, bytes.fromhex(data), lenient=True) == (row, len(bytes.fromhex(data)))
+
+
 def test_a_lenient_reader_does_not_check_the_order_of_tags_and_their_sizes() -> None:
     schema = message("M", "0", YES, "a  int8  tag=0\nb  int8  tag=1")
     data = bytes.fromhex("02 0101 05 007f 07")

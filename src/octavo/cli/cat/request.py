@@ -13,7 +13,7 @@ from typing import Literal
 from octavo.cli.cat.output import given_path, is_folder, is_replaceable, place_around
 from octavo.cli.settings import UsageError
 from octavo.errors import ScanError, first_of
-from octavo.format.names import INTERNAL_TOPICS
+from octavo.format.names import UNNAMED_TOPICS
 from octavo.jobs.export import ExportForm
 from octavo.scanner.api import Scan, scan
 from octavo.scanner.log_dirs import open_log_dirs
@@ -130,7 +130,7 @@ class CatRequest:
 
     def _check_pattern(self, include: re.Pattern[str]) -> None:
         log_dirs = open_log_dirs(self.logdirs, lambda _: False)
-        topics = [topic for topic in sorted(log_dirs.topics()) if topic not in INTERNAL_TOPICS]
+        topics = [topic for topic in sorted(log_dirs.topics()) if topic not in UNNAMED_TOPICS]
         if not any(map(include.fullmatch, topics)):
             known = first_of(topics, _NAMED) or "none"
             problem = f"no topic's name matches {include.pattern!r}; the topics are: {known}"

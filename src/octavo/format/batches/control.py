@@ -33,7 +33,7 @@ WRITTEN_VERSION = 0
 
 
 class ControlType(IntEnum):
-    """The type in a control record's key. Types without a name are UNKNOWN, and their records are ignored."""
+    """The type in a control record's key. Types without a name are UNKNOWN, and consumers ignore their records."""
 
     UNKNOWN = -1
     ABORT = 0

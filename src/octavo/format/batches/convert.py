@@ -77,8 +77,9 @@ def up_convert(
 def rewrite_as_v2(data: Buffer, *, limit: int | None = None) -> bytes:
     """The same log in v2 only: each v0 or v1 message or wrapper becomes its own batch with the same offsets.
 
-    Kafka 4's cleaner does the same with the messages it keeps. v0 records get the timestamp -1 with CreateTime,
-    whatever the topic says, since it is unknown when they were appended. v2 batches stay byte for byte.
+    Kafka 4's cleaner does the same with the messages it keeps, and adds a delete horizon if there are tombstones among
+    them. v0 records get the timestamp -1 with CreateTime, whatever the topic says, since it is unknown when they were
+    appended. v2 batches stay byte for byte.
     """
     decoder = Decoder(limit=limit)
     return b"".join(

@@ -1,4 +1,4 @@
-"""lz4 frames, read and written exactly like Kafka's Lz4BlockInputStream and Lz4BlockOutputStream.
+"""lz4 frames, read like Kafka's Lz4BlockInputStream and framed like its Lz4BlockOutputStream.
 
 No library's frame decoder behaves like Kafka: in a v0 message the header checksum is wrong on purpose (KAFKA-3160),
 content checksums are skipped, and bytes after the end mark are ignored.

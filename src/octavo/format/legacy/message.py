@@ -28,7 +28,7 @@ class FieldBeyondMessageError(InvalidRecordError):
 class Message:
     """A message in its log entry (after offset and size), as a view of the buffer it was read from.
 
-    `wrapper` is the enclosing message, whose LogAppendTime overrides an inner message's own timestamp.
+    `wrapper` is the enclosing message, whose LogAppendTime overrides an inner v1 message's own timestamp.
     """
 
     __slots__ = ("entry", "offset", "wrapper")

@@ -14,6 +14,7 @@ from octavo.errors import CorruptionError
 from octavo.format.java.utf8 import decode_utf8
 from octavo.format.messages.schema import BYTES, RECORDS, STRING, UUID, Primitive
 from octavo.format.varint import MAX_VARINT_BYTES, Bytes, decode_uvarint
+from octavo.kernels.integers import signed32
 from octavo.system.shown import count as counted
 
 Reader = Callable[[Bytes, int], tuple[Any, int]]
@@ -71,17 +72,19 @@ def _long_varint_reason(found: Bytes) -> str:
 def length_reader(path: str, *, flexible: bool, short: bool, nullable: bool, lenient: bool = False) -> LengthReader:
     """A reader of the length of a string, bytes or array; -1 means null. `short`: in two bytes, unless flexible."""
     if flexible:
-        return _compact_length_reader(path, nullable)
+        return _compact_length_reader(path, nullable, lenient)
     return _fixed_length_reader(path, short, nullable, lenient)
 
 
-def _compact_length_reader(path: str, nullable: bool) -> LengthReader:
+def _compact_length_reader(path: str, nullable: bool, lenient: bool) -> LengthReader:
     def read(data: Bytes, position: int) -> tuple[int, int]:
         if position < len(data) and 0 < (byte := data[position]) < 128:
             return byte - 1, position + 1
         value, start = uvarint(data, position, path)
-        if value == 0 and not nullable:
-            raise _unexpected_null(path, position)
+        if value == 0 or (lenient and signed32(value - 1) < 0):
+            if not nullable:
+                raise _unexpected_null(path, position)
+            return NULL, start
         return value - 1, start
 
     return read

@@ -27,6 +27,7 @@ from octavo.format.messages.primitive_readers import (
 )
 from octavo.format.messages.schema import UNKNOWN_TAGS, Array, Encoding, Field, Primitive, Row, Struct
 from octavo.format.varint import Bytes
+from octavo.kernels.integers import signed32
 
 GroupReader = Callable[[Bytes, int, Row], int]
 """Reads some fields at a position into the row and returns the position after them."""
@@ -115,17 +116,17 @@ def _field_reader(part: Field, encoding: Encoding, path: str) -> Reader:
 def _nullable_struct_reader(read: Reader, path: str, *, compact: bool, lenient: bool) -> Reader:
     """A reader of a nullable struct and the mark before it: int8 1 or -1 (null), in a tagged field uvarint 1 or 0."""
     absent = 0 if compact else 0xFF
-    looks_at_sign = lenient and not compact  # as Kafka does
 
     def read_nullable(data: Bytes, position: int) -> tuple[Any, int]:
         if position >= len(data):
             raise truncated(f"the null mark of {path}", position, 1, data)
-        mark = data[position]
-        if mark == absent or (looks_at_sign and mark >= 0x80):
-            return None, position + 1
-        if mark != 1 and not looks_at_sign:
+        mark, start = data[position], position + 1
+        if not lenient and mark not in (1, absent):
             raise CorruptionError(f"{path} has the null mark {mark}, not 1 or {absent}", position=position)
-        return read(data, position + 1)
+        if lenient and compact:
+            mark, start = uvarint(data, position, f"the null mark of {path}")
+        is_null = signed32(mark) <= 0 if compact else mark >= 0x80  # Kafka looks only at the sign
+        return (None, start) if is_null else read(data, start)
 
     return read_nullable
 
@@ -173,7 +174,7 @@ def _tag_section_reader(fields: tuple[Field, ...], encoding: Encoding, path: str
             return position + 1
         count, position = uvarint(data, position, label)
         previous = -1
-        for _ in range(count):
+        for _ in range(signed32(count) if lenient else count):
             start = position
             tag, position = uvarint(data, start, label)
             size, position = uvarint(data, position, label)

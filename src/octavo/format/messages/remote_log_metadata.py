@@ -94,7 +94,7 @@ def _check_offsets(row: Row) -> None:
 
 
 def _epochs(row: Row) -> str:
-    """Epochs with their first offsets, ascending; if an epoch occurs twice the last one counts."""
+    """Epochs with their first offsets, ascending; if an epoch occurs twice, the last one counts."""
     epochs = {entry["leaderEpoch"]: entry["offset"] for entry in row["segmentLeaderEpochs"]}
     if not epochs:
         raise CorruptionError("segmentLeaderEpochs can not be null or empty")

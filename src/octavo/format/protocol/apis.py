@@ -23,7 +23,7 @@ from octavo.format.protocol import (
 
 
 class Api(NamedTuple):
-    """One kind of request; its versions are those of its schemas."""
+    """One kind of request; its versions are those of its schemas, up to `highest`."""
 
     key: int
     request: MessageSchema

@@ -63,7 +63,7 @@ class PendingTopic:
 
 @dataclass(frozen=True, slots=True)
 class PendingCommit:
-    """A commit that was decided but is not done. The next owner to open the directory completes or undoes it."""
+    """A commit that was decided but is not done. The next owner to open all its directories completes or undoes it."""
 
     writer: str
     batch_id: int | None  # None: a writer that commits only once
@@ -84,7 +84,7 @@ class CommitStore:
         return batch_id is not None and self.done.get(writer, -1) >= batch_id
 
     def start_offsets(self) -> dict[TopicPartition, int]:
-        """The end offsets that the pending commit's partitions had before it: readers see nothing beyond them."""
+        """The end offsets that the pending commit's partitions had before it: a scan sees nothing beyond them."""
         parts = self.pending.parts if self.pending else ()
         return {part.topic_partition: part.start_offset for part in parts}
 
