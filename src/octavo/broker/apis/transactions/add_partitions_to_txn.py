@@ -50,8 +50,6 @@ def _added(
     is_client = request.version < _SEVERAL_FROM_VERSION
     if is_client and not context.allows_transactional_id(request.client, Operation.WRITE, transactional_id):
         return dict.fromkeys(wanted, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    if context.is_read_only:
-        return dict.fromkeys(wanted, ErrorCode.POLICY_VIOLATION)
     refused = _refused(request, context, wanted)
     if refused:
         return refused
@@ -62,6 +60,8 @@ def _added(
 
 def _refused(request: Request, context: Context, wanted: frozenset[TopicPartition]) -> Errors:
     """An error for every partition if one of them cannot be written to, since then none is added; otherwise empty."""
+    if context.is_read_only:  # even a verification may write markers
+        return dict.fromkeys(wanted, ErrorCode.POLICY_VIOLATION)
     errors: Errors = {}
     for topic, number in wanted:
         known = context.catalog.topics.get(topic)
