@@ -15,7 +15,7 @@ from octavo.errors import ScanError
 from octavo.format.names import TopicPartition
 from octavo.scanner.findings import Note, OnDamage, ScanFindings
 from octavo.scanner.log_dirs import Place, open_log_dirs
-from octavo.scanner.lookup.bounds import Bounds, Offsets, Timestamp, check_keys, resolve, to_milliseconds
+from octavo.scanner.lookup.bounds import Bounds, Offsets, Timestamp, check_keys, check_offsets, resolve, to_milliseconds
 from octavo.scanner.partition.flushed import missing_end, missing_end_note
 from octavo.scanner.partition.snapshot import look_at, relisted, retrying, until_settled
 from octavo.scanner.places.files import PartitionFiles
@@ -110,7 +110,7 @@ def scan(
 
     Raises:
         ScanError: a path, topic or partition does not exist, or an argument is wrong.
-        OSError: a log directory cannot be listed or, unless damage is skipped, a partition's folder in it.
+        OSError: one of the `paths` cannot be listed or, unless damage is skipped, a partition's folder in it.
     """
     if isolation_level not in ("read_uncommitted", "read_committed"):
         raise ScanError(f"unknown isolation level {isolation_level!r}; give read_uncommitted or read_committed")
@@ -135,6 +135,7 @@ def scan(
     wanted = selection.among(log_dirs.partitions, log_dirs.given())
     for argument, offsets in (("from_offset", from_offset), ("to_offset", to_offset)):
         named = check_keys(argument, offsets, log_dirs.topic_partitions(), log_dirs.shown())
+        check_offsets(offsets)
         selection.check_chosen(argument, named, log_dirs.given())
     notes = [*log_dirs.notes, *selection.notes_on(log_dirs.topic_partitions(), wanted, log_dirs.shown())]
     if max_unpacked_bytes is not None and max_unpacked_bytes <= 0:
@@ -189,7 +190,7 @@ class Scan:
 
     @property
     def damage_count(self) -> int:
-        """How many damaged places have been skipped so far."""
+        """How many damaged places have been skipped so far. One that is read again counts again."""
         return self._findings.damage_count
 
     @property
@@ -293,7 +294,9 @@ class Scan:
 
     def head(self, records: int = 10) -> pyarrow.Table:
         """The first records as an Arrow table; reading stops once it has them."""
-        return self.limit(records).to_table()
+        limited = self.limit(records)
+        limited.__dict__["_tasks"] = self._tasks  # one plan for both, even if this is the first read
+        return limited.to_table()
 
     def count(self) -> int:
         """How many records there are. Batches whose header has the number are not decoded, except with `key` or
