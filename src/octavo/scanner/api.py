@@ -102,7 +102,8 @@ def scan(
             key, value and headers.
         text: give keys, values and header values as strings, with U+FFFD for what is not UTF-8; default: as bytes.
             Records as Python objects always have bytes.
-        split_bytes: about how many bytes of log one task of `Scan.plan` reads at most.
+        split_bytes: about how many bytes of log one task of `Scan.plan` reads at most. Without an offset index, a
+            segment is not split.
         on_damage: "raise" the error of a damaged batch or an unreadable file, or "skip" it with a note in `Scan.notes`.
             What a crash leaves at the end of a log, an incomplete batch or zeros, is not damage.
         max_unpacked_bytes: a compressed batch that unpacks to more counts as damaged; None: 256 MiB, or what the
