@@ -159,6 +159,12 @@ def test_a_pause_in_a_loop_holds_at_once(logs: octavo.LogDir) -> None:
     assert offsets(reading) == list(range(3, 10))
 
 
+def test_no_group_has_committed_next_to_a_copied_folder(tmp_path: Path) -> None:
+    write_segment(tmp_path / "copied", 0, batch(0))
+    reading = octavo.scan(tmp_path / "copied").consumer("readers")
+    assert [record.offset for record in reading] == [0]
+
+
 def test_it_waits_for_records(logs: octavo.LogDir) -> None:
     reading = consumer(logs)
     assert len(offsets(reading)) == 10

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from octavo.errors import ScanError
+from octavo.errors import NoLogDirError, ScanError
 from octavo.format.names import TopicPartition
 from octavo.scanner.findings import Note, OnDamage, ScanFindings
 from octavo.scanner.log_dirs import Place, open_log_dirs
@@ -341,7 +341,7 @@ class Scan:
             committed_offsets,  # imported here, because its schemas take long to load
         )
 
-        roots = dict.fromkeys(files.root.location for files in self._partitions)
+        roots = list(filter(_is_log_dir, dict.fromkeys(files.root.location for files in self._partitions)))
         log_dirs = open_log_dirs(roots, lambda wanted: wanted.topic == "__consumer_offsets") if roots else None
         if log_dirs is None or not log_dirs.partitions:
             return {}
@@ -358,6 +358,14 @@ class Scan:
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
         """Arrow's exchange protocol, through which DuckDB, Polars and others read a scan directly."""
         return self.to_reader().__arrow_c_stream__(requested_schema)
+
+
+def _is_log_dir(root: Location) -> bool:
+    try:
+        open_log_dirs(root, lambda _: False)
+    except NoLogDirError:  # such as the folder above a copied partition's folder
+        return False
+    return True
 
 
 def _log_bytes(files: PartitionFiles) -> int:
