@@ -154,6 +154,16 @@ def test_count_head_and_limit_agree(scan: Scan) -> None:
         limited.consumer()
 
 
+def test_the_first_read_fixes_the_offsets_even_if_it_is_head(tmp_path: Path) -> None:
+    batches = [build_batch([Record(offset, 0, None, b"")]) for offset in (0, 1)]
+    write_segment(tmp_path / "t-0", 0, batches[0])
+    scan = octavo.scan(tmp_path / "t-0")
+    assert scan.head().num_rows == 1
+    write_segment(tmp_path / "t-0", 0, b"".join(batches))
+    assert scan.count() == 1
+    assert octavo.scan(tmp_path / "t-0").count() == 2
+
+
 def test_head_reads_no_further_than_it_must(tmp_path: Path) -> None:
     batches = [build_batch([Record(offset, 0, None, b"v" * 1000)]) for offset in range(5000)]
     damaged = bytearray(b"".join(batches))

@@ -145,6 +145,26 @@ def test_offsets_can_be_asked_for_and_partitions_paused(logs: octavo.LogDir) -> 
     assert offsets(reading) == list(range(10))
 
 
+def test_a_pause_in_a_loop_holds_at_once(logs: octavo.LogDir) -> None:
+    send(logs, range(3), partition=1)
+    reading = consumer(logs)
+    seen = []
+    for record in reading:
+        seen.append((record.partition, record.offset))
+        if seen[-1] == (0, 2):
+            reading.pause(ORDERS)
+    assert [offset for partition, offset in seen if partition == 0] == [0, 1, 2]
+    assert [offset for partition, offset in seen if partition == 1] == [0, 1, 2]
+    reading.resume()
+    assert offsets(reading) == list(range(3, 10))
+
+
+def test_no_group_has_committed_next_to_a_copied_folder(tmp_path: Path) -> None:
+    write_segment(tmp_path / "copied", 0, batch(0))
+    reading = octavo.scan(tmp_path / "copied").consumer("readers")
+    assert [record.offset for record in reading] == [0]
+
+
 def test_it_waits_for_records(logs: octavo.LogDir) -> None:
     reading = consumer(logs)
     assert len(offsets(reading)) == 10

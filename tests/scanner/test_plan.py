@@ -179,6 +179,12 @@ def test_what_cannot_be_read_is_one_sentence(logs: Path, options: dict[str, Any]
         octavo.scan(logs, **options).plan()
 
 
+@pytest.mark.parametrize("wrong", [-5, "first", {("orders", 0): -5}])
+def test_a_wrong_offset_is_refused_at_once(logs: Path, wrong: Any) -> None:
+    with pytest.raises(ScanError, match=r"give (0 or more|a number), earliest, latest or highWatermark"):
+        octavo.scan(logs, to_offset=wrong)
+
+
 def test_offsets_may_differ_by_partition(logs: Path) -> None:
     starts: dict[tuple[str, int], Any] = {("orders", 0): 95, ("orders", 1): "latest", ("payments.v2", 0): "earliest"}
     tasks = octavo.scan(logs, from_offset=starts, to_offset={("orders", 0): 97}).plan()

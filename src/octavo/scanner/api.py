@@ -11,11 +11,11 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from octavo.errors import ScanError
+from octavo.errors import NoLogDirError, ScanError
 from octavo.format.names import TopicPartition
 from octavo.scanner.findings import Note, OnDamage, ScanFindings
 from octavo.scanner.log_dirs import Place, open_log_dirs
-from octavo.scanner.lookup.bounds import Bounds, Offsets, Timestamp, check_keys, resolve, to_milliseconds
+from octavo.scanner.lookup.bounds import Bounds, Offsets, Timestamp, check_keys, check_offsets, resolve, to_milliseconds
 from octavo.scanner.partition.flushed import missing_end, missing_end_note
 from octavo.scanner.partition.snapshot import look_at, relisted, retrying, until_settled
 from octavo.scanner.places.files import PartitionFiles
@@ -102,7 +102,8 @@ def scan(
             key, value and headers.
         text: give keys, values and header values as strings, with U+FFFD for what is not UTF-8; default: as bytes.
             Records as Python objects always have bytes.
-        split_bytes: about how many bytes of log one task of `Scan.plan` reads at most.
+        split_bytes: about how many bytes of log one task of `Scan.plan` reads at most. Without an offset index, a
+            segment is not split.
         on_damage: "raise" the error of a damaged batch or an unreadable file, or "skip" it with a note in `Scan.notes`.
             What a crash leaves at the end of a log, an incomplete batch or zeros, is not damage.
         max_unpacked_bytes: a compressed batch that unpacks to more counts as damaged; None: 256 MiB, or what the
@@ -110,7 +111,7 @@ def scan(
 
     Raises:
         ScanError: a path, topic or partition does not exist, or an argument is wrong.
-        OSError: a log directory cannot be listed or, unless damage is skipped, a partition's folder in it.
+        OSError: one of the `paths` cannot be listed or, unless damage is skipped, a partition's folder in it.
     """
     if isolation_level not in ("read_uncommitted", "read_committed"):
         raise ScanError(f"unknown isolation level {isolation_level!r}; give read_uncommitted or read_committed")
@@ -135,6 +136,7 @@ def scan(
     wanted = selection.among(log_dirs.partitions, log_dirs.given())
     for argument, offsets in (("from_offset", from_offset), ("to_offset", to_offset)):
         named = check_keys(argument, offsets, log_dirs.topic_partitions(), log_dirs.shown())
+        check_offsets(offsets)
         selection.check_chosen(argument, named, log_dirs.given())
     notes = [*log_dirs.notes, *selection.notes_on(log_dirs.topic_partitions(), wanted, log_dirs.shown())]
     if max_unpacked_bytes is not None and max_unpacked_bytes <= 0:
@@ -189,7 +191,7 @@ class Scan:
 
     @property
     def damage_count(self) -> int:
-        """How many damaged places have been skipped so far."""
+        """How many damaged places have been skipped so far. One that is read again counts again."""
         return self._findings.damage_count
 
     @property
@@ -293,7 +295,9 @@ class Scan:
 
     def head(self, records: int = 10) -> pyarrow.Table:
         """The first records as an Arrow table; reading stops once it has them."""
-        return self.limit(records).to_table()
+        limited = self.limit(records)
+        limited.__dict__["_tasks"] = self._tasks  # one plan for both, even if this is the first read
+        return limited.to_table()
 
     def count(self) -> int:
         """How many records there are. Batches whose header has the number are not decoded, except with `key` or
@@ -337,7 +341,7 @@ class Scan:
             committed_offsets,  # imported here, because its schemas take long to load
         )
 
-        roots = dict.fromkeys(files.root.location for files in self._partitions)
+        roots = list(filter(_is_log_dir, dict.fromkeys(files.root.location for files in self._partitions)))
         log_dirs = open_log_dirs(roots, lambda wanted: wanted.topic == "__consumer_offsets") if roots else None
         if log_dirs is None or not log_dirs.partitions:
             return {}
@@ -354,6 +358,14 @@ class Scan:
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
         """Arrow's exchange protocol, through which DuckDB, Polars and others read a scan directly."""
         return self.to_reader().__arrow_c_stream__(requested_schema)
+
+
+def _is_log_dir(root: Location) -> bool:
+    try:
+        open_log_dirs(root, lambda _: False)
+    except NoLogDirError:  # such as the folder above a copied partition's folder
+        return False
+    return True
 
 
 def _log_bytes(files: PartitionFiles) -> int:

@@ -85,8 +85,8 @@ class OctavoDataSource(DataSource):
 def register(spark: SparkSession) -> None:
     """Make `format("octavo")` known to a session, even where Spark does not find `pyspark_octavo` by itself.
 
-    From then on `octavo.spark.skipped` knows what the session's queries skip. On one machine (`local[…]`), workers run
-    this Python, unless PYSPARK_PYTHON or spark.pyspark.python names another.
+    From then on `octavo.spark.skipped` knows what the session's queries skip (not over Spark Connect). On one machine
+    (`local[…]`), workers run this Python, unless PYSPARK_PYTHON or spark.pyspark.python names another.
     """
     from octavo.spark.source.skipped import collect_skipped
     from octavo.spark.worker import use_this_python

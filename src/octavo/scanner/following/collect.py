@@ -10,7 +10,7 @@ from octavo.scanner.reading.records import ConsumerRecord
 
 
 class ConsumedPartition(Protocol):
-    """A partition that a consumer reads; `take` does not move its position, `advance` does."""
+    """A partition that a consumer reads. `advance` moves its position; `take` does so only past gaps, or by a reset."""
 
     is_paused: bool
 
@@ -59,8 +59,8 @@ class Collector(Generic[_State]):
     def collect(self, limit: int) -> Collected:
         """The records that the partitions currently have, at most `limit`.
 
-        As in Kafka's FetchCollector, an error ends the call; if something was collected before it, the next call
-        raises it.
+        As in Kafka's FetchCollector, an error ends the call, but is raised only if nothing was collected before it;
+        otherwise the next call begins with that partition.
         """
         collected = Collected()
         for state in self.in_turn():

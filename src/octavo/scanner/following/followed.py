@@ -25,7 +25,8 @@ _Value = TypeVar("_Value")
 class Followed:
     """One partition of a consumer. `position` is the next offset to return; `seeks` counts how often a caller set it.
 
-    `take` does not move the position; `advance` does. `reset` says where to continue if the position is not in the log.
+    `advance` moves the position. `take` does so only past markers and gaps or, if the position is not in the log, to
+    where `reset` says.
     """
 
     def __init__(self, files: PartitionFiles, request: ScanRequest, reset: Reset, findings: ScanFindings) -> None:
@@ -104,7 +105,7 @@ class Followed:
             self._next = records[-1].offset + 1
             return records, self._next
         if not records:
-            self.position = self._end  # there are no records in between, only markers and gaps
+            self.position = self._end  # there are no wanted records in between
         return records, self._end
 
     def _fetch(self, position: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from numbers import Integral
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from octavo.errors import ScanError, nearest, no_such_partition, no_such_topic
 from octavo.format.names import TopicPartition
@@ -15,6 +15,7 @@ from octavo.scanner.lookup.times import first_offset_from
 from octavo.scanner.partition.snapshot import PartitionSnapshot
 
 OffsetName = Literal["earliest", "latest", "highWatermark"]
+_NAMES = get_args(OffsetName)
 
 
 class FromEnd(NamedTuple):
@@ -94,6 +95,15 @@ def check_keys(argument: str, offsets: Offsets, there: Collection[TopicPartition
     return named
 
 
+def check_offsets(offsets: Offsets) -> None:
+    """Raise ScanError for anything that is neither an offset nor the name of one."""
+    for offset in offsets.values() if isinstance(offsets, Mapping) else (offsets,):
+        if isinstance(offset, int) and offset < 0:
+            raise ScanError(f"offset {offset} is below 0; give 0 or more, earliest, latest or highWatermark")
+        if not isinstance(offset, int | FromEnd) and offset not in _NAMES:
+            raise ScanError(f"unknown offset {offset!r}; give a number, earliest, latest or highWatermark")
+
+
 def _is_pair(key: object) -> bool:
     return isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], str) and isinstance(key[1], Integral)
 
@@ -109,9 +119,8 @@ def _meant(key: object, there: Collection[TopicPartition]) -> TopicPartition:
 
 def _asked(offsets: Offsets, snapshot: PartitionSnapshot, otherwise: Offset) -> int:
     offset = offsets.get(snapshot.files.topic_partition, otherwise) if isinstance(offsets, Mapping) else offsets
+    check_offsets(offset)
     if isinstance(offset, int):
-        if offset < 0:
-            raise ScanError(f"offset {offset} is below 0; give 0 or more, earliest, latest or highWatermark")
         return offset
     if isinstance(offset, FromEnd):
         return max(snapshot.readable_end - offset.offsets, snapshot.log_start_offset)
@@ -119,12 +128,10 @@ def _asked(offsets: Offsets, snapshot: PartitionSnapshot, otherwise: Offset) -> 
         return snapshot.log_start_offset
     if offset == "latest":
         return snapshot.readable_end
-    if offset == "highWatermark":
-        if snapshot.high_watermark is None:
-            problem = "replication-offset-checkpoint does not name this partition"
-            raise ScanError(f"{snapshot.files.location}: {problem}; give latest or a number instead of highWatermark")
-        return snapshot.high_watermark
-    raise ScanError(f"unknown offset {offset!r}; give a number, earliest, latest or highWatermark")
+    if snapshot.high_watermark is None:
+        problem = "replication-offset-checkpoint does not name this partition"
+        raise ScanError(f"{snapshot.files.location}: {problem}; give latest or a number instead of highWatermark")
+    return snapshot.high_watermark
 
 
 def to_milliseconds(timestamp: Timestamp) -> int:

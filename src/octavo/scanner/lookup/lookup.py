@@ -68,7 +68,8 @@ def find_offset(snapshot: PartitionSnapshot, offset: int, end_offset: int) -> Lo
 
 
 def find_timestamp(snapshot: PartitionSnapshot, timestamp: int, end_offset: int) -> LookupResult:
-    """The first record of this time or later and below `end_offset`, or the offset a `SpecialTimestamp` stands for."""
+    """The first record of this time or later and below `end_offset`, or the offset that LATEST, EARLIEST or
+    MAX_TIMESTAMP stands for."""
     if timestamp == SpecialTimestamp.LATEST:
         return LookupResult(end_offset, segment=_segment_of(snapshot, end_offset))
     if timestamp == SpecialTimestamp.EARLIEST:

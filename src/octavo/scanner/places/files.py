@@ -76,7 +76,7 @@ class PartitionFiles:
         return data.topic_id if data is not None else None
 
     def topic_id_or_note(self, notes: list[Note], consequence: str = "") -> bytes | None:
-        """`topic_id`, with a note instead of the error, which also tells the consequence."""
+        """`topic_id`, but instead of the error a note, which ends with the consequence."""
         try:
             return self.topic_id()
         except CorruptionError as error:

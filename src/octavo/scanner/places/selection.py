@@ -51,7 +51,7 @@ class TopicSelection:
         return self.partitions is None or partition in self.partitions
 
     def among(self, listed: Iterable[TopicPartition], given: Collection[TopicPartition] = ()) -> list[TopicPartition]:
-        """The wanted partitions. If none is named, one that was `given` as a place is wanted whatever its topic."""
+        """The wanted partitions. If `topics` is None, one that was `given` as a place is wanted whatever its topic."""
         named = {one for one in given if self.topics is None and self._wants_number(one.partition)}
         return [one for one in listed if self.wants(one) or one in named]
 

@@ -88,7 +88,7 @@ class AbortedOf:
 
 
 def look_ahead(task: ReadTask) -> list[AbortedTxn]:
-    """The aborted transactions with batches in the task, from the log alone."""
+    """The aborted transactions with batches in the task, and perhaps later ones, from the log alone."""
     replay, ignored = TransactionReplay(), ScanFindings("skip")
     for chunk in Source(task, ignored):
         replay.take(chunk.data, chunk.table)

@@ -60,7 +60,7 @@ def read_tasks(
     text: bool = False,
     pool: ColumnPool | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The record batches of a scan's tasks, of about 2 MB each, which the caller may keep.
+    """The record batches of a scan's tasks, which the caller may keep. Few are larger than about 2 MB.
 
     Args:
         tasks: some tasks of `Scan.plan`, or all.

@@ -96,7 +96,7 @@ def plan_partition(
     max_unpacked_bytes: int | None = None,
     where: RecordFilter | None = None,
 ) -> list[ReadTask]:
-    """The tasks for these offsets of a partition, each of about `split_bytes` at most."""
+    """The tasks for these offsets of a partition, each of about `split_bytes` at most, if the indexes allow it."""
     if offsets.start >= offsets.end:
         return []
     ranges: list[SegmentRange] = []

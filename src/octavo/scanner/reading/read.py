@@ -71,7 +71,7 @@ class TaskReader:
         self._exchange = exchange
 
     def fillings(self, task: ReadTask) -> Iterator[Filling]:
-        """The task's records in offset order."""
+        """The task's records in offset order, whatever its filter."""
         source, aborted = Source(task, self._findings), AbortedOf(task, self._findings)
         for chunk in source:
             start, end = source.next_offset, task.end_offset
@@ -87,8 +87,8 @@ class TaskReader:
                         yield Filling(columns, first, last, timestamp_type)
 
     def count(self, task: ReadTask) -> int:
-        """How many records the task has. Batches are counted by their headers, and decoded only if those cannot tell:
-        batches that reach beyond the task's offsets, and the compressed wrappers of old formats.
+        """How many records the task has, whatever its filter. Batches are counted by their headers, and decoded only if
+        those cannot tell: batches that reach beyond the task's offsets, and the compressed wrappers of old formats.
         """
         records = 0
         source, aborted = Source(task, self._findings), AbortedOf(task, self._findings)

@@ -161,6 +161,7 @@ class Source:
 
 
 def _is_planned(log: ReadableFile, part: SegmentRange) -> bool:
-    """Whether the file can be the planned one: it is not shorter, and has the same batch at the same position."""
+    """Whether the file can be the planned one: it is not shorter, and the range begins with the same batch (unchecked
+    at the start of the file)."""
     size = log.size()
     return size >= part.size and (part.start == 0 or first_offset_at(log, part.start, size) == part.first_offset)
