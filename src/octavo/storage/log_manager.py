@@ -47,7 +47,7 @@ class LogManager(Closing):
     not wait for the rest; topics can still be created.
     A missing directory is created with the first topic, or at once with `create=True`; `create=False` refuses it.
     A commit to several partitions that was interrupted by a crash is completed, or undone, before anything else, unless
-    part of it cannot be opened.
+    a directory is offline, a partition is unreadable, or a topic that the commit creates cannot be completed.
     A partition that cannot be loaded raises an error; with `skip_unreadable` it stays closed and is listed in
     `unreadable`. With `check_all` every batch is checked, even if the directory was closed cleanly.
 
@@ -189,7 +189,7 @@ class LogManager(Closing):
 
     @property
     def directory_id(self) -> bytes | None:
-        """The id of the first directory in use; None if a broker before 3.7 created it."""
+        """The id of the first directory in use; None if no broker since 3.7 has used it."""
         return self._identity().directory_id
 
     def _identity(self) -> MetaProperties:
@@ -225,8 +225,8 @@ class LogManager(Closing):
         """Set configs of the broker, or of all brokers of its cluster, while it runs; None removes one.
 
         They are kept in octavo-broker.json, and take precedence over those given when opening. Configs that Kafka calls
-        dynamic take effect at once, the others at the next start at the latest. With `dry_run` nothing changes, but the
-        same errors are raised.
+        dynamic take effect at once, the others at the next start at the latest. With `dry_run` nothing changes, but
+        invalid configs are refused all the same.
         """
         with self._open.usable():
             self._dynamic.alter(changes, of_cluster=of_cluster, dry_run=dry_run)
@@ -263,7 +263,7 @@ class LogManager(Closing):
         self._admin.grow(topic, partitions)
 
     def prefer_directory(self, topic: str, partition: int, root: LogRoot) -> None:
-        """Put this partition into this directory, one of `roots`, if it is created while both are in use."""
+        """Put this partition into this directory, one of `roots`, if it is created later and the directory is online then."""
         self._open.prefer(TopicPartition(topic, partition), root)
 
     def check_complete(self, topic: str) -> None:
