@@ -47,7 +47,7 @@ class LogManager(Closing):
     not wait for the rest; topics can still be created.
     A missing directory is created with the first topic, or at once with `create=True`; `create=False` refuses it.
     A commit to several partitions that was interrupted by a crash is completed, or undone, before anything else, unless
-    a directory is offline, a partition is unreadable, or a topic that the commit creates cannot be completed.
+    a directory or partition cannot be opened.
     A partition that cannot be loaded raises an error; with `skip_unreadable` it stays closed and is listed in
     `unreadable`. With `check_all` every batch is checked, even if the directory was closed cleanly.
 
@@ -103,7 +103,8 @@ class LogManager(Closing):
             self.commits = Commits(ledger, self._open, self._admin, self.environment)
             # Part of the commit may be in a directory that is missing or unreadable.
             halves = [topic for topic in ledger.pending_topics() if self._admin.is_pending(topic.topic)]
-            if not self._open.unreadable and not self.offline and not halves:
+            absent = [part for part in ledger.pending_parts() if self._admin.is_absent(part.topic_partition)]
+            if not self._open.unreadable and not self.offline and not halves and not absent:
                 finish(self.commits)
             self.cleaner = CleanerManager(self._open, self.environment, self.broker_config)
             for listener in (self._start_threads, self._opener.configure, self.cleaner.configure):
@@ -263,7 +264,7 @@ class LogManager(Closing):
         self._admin.grow(topic, partitions)
 
     def prefer_directory(self, topic: str, partition: int, root: LogRoot) -> None:
-        """Put this partition into this directory, one of `roots`, if it is created later and the directory is online then."""
+        """If this partition is created later, put it into this directory, one of `roots`, provided it is then online."""
         self._open.prefer(TopicPartition(topic, partition), root)
 
     def check_complete(self, topic: str) -> None:
