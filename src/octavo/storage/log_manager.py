@@ -264,7 +264,7 @@ class LogManager(Closing):
         self._admin.grow(topic, partitions)
 
     def prefer_directory(self, topic: str, partition: int, root: LogRoot) -> None:
-        """If this partition is created later, put it into this directory, one of `roots`, provided it is then online."""
+        """If this partition is created later, put it into this directory, one of `roots`, if that is then online."""
         self._open.prefer(TopicPartition(topic, partition), root)
 
     def check_complete(self, topic: str) -> None:

@@ -148,7 +148,8 @@ class TopicAdmin:
         stored = self._configs.stored.get(topic_partition.topic)
         if stored is None or (stored.pending is not None and stored.pending.change is Change.DELETE):
             return False
-        return topic_partition.partition < (stored.partitions or 0) and topic_partition not in self._logs.known_partitions
+        total = stored.partitions or 0
+        return topic_partition.partition < total and topic_partition not in self._logs.known_partitions
 
     def check_complete(self, topic: str) -> None:
         """Refuse a topic whose partitions are not all open: keys would go to other partitions than in Kafka.
