@@ -122,7 +122,7 @@ def test_records_that_cannot_be_read_are_a_warning(root: Path, caplog: pytest.Lo
     with opened(root) as logs:
         assert logs.config("t").retention_ms != 5
     assert f"{path}, position " in caplog.text
-    assert "what follows is not read" in caplog.text
+    assert "the rest of the file is not read" in caplog.text
 
 
 def test_a_metadata_log_that_is_a_file_says_nothing(root: Path) -> None:

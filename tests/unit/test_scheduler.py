@@ -140,6 +140,19 @@ def test_an_end_scheduler_runs_the_work_of_its_job_at_the_end() -> None:
     assert ran == ["later"]
 
 
+def test_what_an_interrupt_left_runs_when_an_end_scheduler_is_shut_down_again() -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    scheduler, ran = EndScheduler(), list[str]()
+    scheduler.schedule("first", interrupted)
+    scheduler.schedule("second", lambda: ran.append("second"))
+    with pytest.raises(KeyboardInterrupt):
+        scheduler.shutdown()
+    scheduler.shutdown()
+    assert ran == ["second"]
+
+
 def test_a_manual_clock_is_advanced_and_the_systems_tells_the_time() -> None:
     clock = ManualClock(5)
     clock.advance(7)

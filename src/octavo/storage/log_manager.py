@@ -47,7 +47,7 @@ class LogManager(Closing):
     not wait for the rest; topics can still be created.
     A missing directory is created with the first topic, or at once with `create=True`; `create=False` refuses it.
     A commit to several partitions that was interrupted by a crash is completed, or undone, before anything else, unless
-    part of it cannot be opened.
+    a directory or partition cannot be opened.
     A partition that cannot be loaded raises an error; with `skip_unreadable` it stays closed and is listed in
     `unreadable`. With `check_all` every batch is checked, even if the directory was closed cleanly.
 
@@ -103,7 +103,8 @@ class LogManager(Closing):
             self.commits = Commits(ledger, self._open, self._admin, self.environment)
             # Part of the commit may be in a directory that is missing or unreadable.
             halves = [topic for topic in ledger.pending_topics() if self._admin.is_pending(topic.topic)]
-            if not self._open.unreadable and not self.offline and not halves:
+            absent = [part for part in ledger.pending_parts() if self._admin.is_absent(part.topic_partition)]
+            if not self._open.unreadable and not self.offline and not halves and not absent:
                 finish(self.commits)
             self.cleaner = CleanerManager(self._open, self.environment, self.broker_config)
             for listener in (self._start_threads, self._opener.configure, self.cleaner.configure):
@@ -189,7 +190,7 @@ class LogManager(Closing):
 
     @property
     def directory_id(self) -> bytes | None:
-        """The id of the first directory in use; None if a broker before 3.7 created it."""
+        """The id of the first directory in use; None if no broker since 3.7 has used it."""
         return self._identity().directory_id
 
     def _identity(self) -> MetaProperties:
@@ -225,8 +226,8 @@ class LogManager(Closing):
         """Set configs of the broker, or of all brokers of its cluster, while it runs; None removes one.
 
         They are kept in octavo-broker.json, and take precedence over those given when opening. Configs that Kafka calls
-        dynamic take effect at once, the others at the next start at the latest. With `dry_run` nothing changes, but the
-        same errors are raised.
+        dynamic take effect at once, the others at the next start at the latest. With `dry_run` nothing changes, but
+        invalid configs are refused all the same.
         """
         with self._open.usable():
             self._dynamic.alter(changes, of_cluster=of_cluster, dry_run=dry_run)
@@ -263,7 +264,7 @@ class LogManager(Closing):
         self._admin.grow(topic, partitions)
 
     def prefer_directory(self, topic: str, partition: int, root: LogRoot) -> None:
-        """Put this partition into this directory, one of `roots`, if it is created while both are in use."""
+        """If this partition is created later, put it into this directory, one of `roots`, if that is then online."""
         self._open.prefer(TopicPartition(topic, partition), root)
 
     def check_complete(self, topic: str) -> None:

@@ -244,7 +244,7 @@ class PartitionLog(Log):
             self.abandon("it was deleted")
 
     def delete(self) -> None:
-        """Remove the folder and everything in it. The log cannot be used afterwards."""
+        """Remove the folder, as `remove_folder` does. The log cannot be used afterwards."""
         with self.lock, self.noting_failure("delete"):
             self.abandon("it was deleted")
             remove_folder(self._filesystem, self.folder)

@@ -111,7 +111,7 @@ class FileSystem(FilesToRead, Protocol):
     """What a log needs from the operating system. Failures raise Python's OSError.
 
     Only regular files are opened; anything else raises NotRegularFileError. That includes links, except in
-    `read_bytes`, so that nothing is ever written through a link.
+    `read_bytes`, so that no linked file is ever written.
     """
 
     def open(self, path: Path, *, create: bool = False) -> File:

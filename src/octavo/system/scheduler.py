@@ -177,9 +177,9 @@ class EndScheduler:
         self._tasks.clear()
 
     def shutdown(self) -> None:
-        tasks, self._tasks = self._tasks, []
-        for task in tasks if self._runs_at_end else ():
-            if task.period_ms is None:
+        for _ in range(len(self._tasks)):  # one by one, since a call after an interrupt runs the rest
+            task = self._tasks.pop(0)
+            if self._runs_at_end and task.period_ms is None:
                 _run(task)
 
 

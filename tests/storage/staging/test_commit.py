@@ -27,6 +27,7 @@ from octavo.storage.staging.stage import StagedPart
 from octavo.storage.staging.sweep import STAGED_FILE_MAX_AGE_MS, SWEEP_INTERVAL_MS, sweep_dead
 from octavo.system.filesystem import LocalFileSystem
 from octavo.testing.slate import UnsyncedFileSystem
+from tests.crash.fault_filesystem import FaultFileSystem, Loss
 from tests.storage.batches import batch
 from tests.storage.staging.scene import Scene, StopAt, batch_values, read_values
 from tests.storage.worlds import NOW_MS, ManualScheduler, Stopped
@@ -188,6 +189,23 @@ def test_a_commit_whose_files_are_lost_is_undone(scene: Scene) -> None:
     assert scene.values() == batch_values(0)
     assert scene.publish(1, scene.stage(batch_values(1)))
     assert scene.values() == joined(batch_values(0), batch_values(1))
+
+
+@pytest.mark.parametrize("records", [3, 12])  # appended, and adopted as a segment
+def test_what_was_undone_does_not_come_back_after_a_power_loss(records: int) -> None:
+    filesystem = FaultFileSystem()
+    scene = Scene(Path("/logs"), filesystem=filesystem)
+    scene.create()
+    scene.publish(0, scene.stage(batch_values(0, 3)))
+    staged = scene.stage(batch_values(1, records))
+    with pytest.raises(Stopped):
+        scene.publish(1, staged, StopAt(CommitStep.APPENDED))
+    scene.filesystem = filesystem = filesystem.after_crash(Loss.PROCESS)
+    filesystem.unlink(scene.root / "t-1" / staged[1].name)
+    LogManager(scene.root, environment=scene.environment())  # undoes the commit, and never gets to its close
+    assert decode(filesystem.read_bytes(scene.root / COMMIT_STORE)).pending is None
+    scene.filesystem = filesystem.after_crash(Loss.POWER)
+    assert scene.values() == batch_values(0, 3)
 
 
 @pytest.mark.parametrize("committed_before", [True, False])

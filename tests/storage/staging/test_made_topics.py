@@ -22,7 +22,7 @@ from octavo.system.filesystem import LocalFileSystem
 from octavo.testing.slate import UnsyncedFileSystem
 from tests.crash.fault_filesystem import Crash, FaultFileSystem, Loss
 from tests.storage.metadata_log import BROKER, write_metadata
-from tests.storage.staging.scene import WRITER, Scene, StopAt, read_values
+from tests.storage.staging.scene import WRITER, Scene, StopAt, batch_values, read_values
 from tests.storage.worlds import Stopped
 
 ROOTS = (Path("/logs"), Path("/more"))
@@ -126,6 +126,22 @@ def test_a_commit_waits_for_a_directory_that_is_offline(tmp_path: Path) -> None:
     with LogManager(roots, environment=scene.environment(), background=False) as log_dir:
         found = [read_values(log_dir.log("t", partition)) for partition in range(PARTITIONS)]
         assert found == [[_value(0, partition)] for partition in range(PARTITIONS)]
+
+
+def test_a_commit_waits_for_a_directory_that_is_not_given(tmp_path: Path) -> None:
+    roots = (tmp_path / "logs", tmp_path / "more")
+    scene = Scene(*roots, filesystem=LocalFileSystem())
+    scene.create()
+    staged = scene.stage(batch_values(0))
+    with pytest.raises(Stopped):
+        scene.publish(0, staged, StopAt(CommitStep.DECIDED))
+    for _ in range(2):
+        with LogManager(roots[0], environment=scene.environment(), background=False) as log_dir:
+            assert log_dir.topics == {"t": [0]}
+            assert log_dir.log("t", 0).log_end_offset == 0
+            with pytest.raises(LogDirError, match="a commit of query 1 waits for partitions that cannot be opened"):
+                commit(log_dir.commits, CommitRequest(WRITER, 1, ()))
+    assert scene.values() == batch_values(0)
 
 
 def test_a_topic_that_somebody_else_made_meanwhile_is_left_alone() -> None:

@@ -143,6 +143,14 @@ class TopicAdmin:
         stored = self._configs.stored.get(topic)
         return stored is not None and stored.pending is not None
 
+    def is_absent(self, topic_partition: TopicPartition) -> bool:
+        """Whether a partition must be in a directory that is not open, since its topic has that many partitions."""
+        stored = self._configs.stored.get(topic_partition.topic)
+        if stored is None or (stored.pending is not None and stored.pending.change is Change.DELETE):
+            return False
+        total = stored.partitions or 0
+        return topic_partition.partition < total and topic_partition not in self._logs.known_partitions
+
     def check_complete(self, topic: str) -> None:
         """Refuse a topic whose partitions are not all open: keys would go to other partitions than in Kafka.
 

@@ -14,7 +14,7 @@ NO_COORDINATOR_EPOCH = -1
 
 
 class CachedBatch(NamedTuple):
-    """A batch that the producer may send again, and that then gets the same answer as the first time."""
+    """A batch that the producer may send again; it is then answered with the offsets that it has in the log."""
 
     last_sequence: int
     last_offset: int

@@ -39,7 +39,7 @@ class DataBatch(NamedTuple):
 class TxnMarker(NamedTuple):
     """A marker with the transaction version its coordinator sent, which is not part of the record.
 
-    Up to version 1 a marker has the epoch of its transaction's batches, from version 2 on the next epoch.
+    Up to version 1 its epoch may be that of its transaction's batches, from version 2 on it is a later one.
     """
 
     offset: int
@@ -99,7 +99,7 @@ class ProducerAppendInfo:
             self.started.append(batch.base_offset)
 
     def follow(self, batch: DataBatch) -> None:
-        """Remember a batch that is known to follow the ones before it, in the same epoch and transaction."""
+        """Remember a batch, without checking it."""
         delta = batch.last_offset_delta
         cached = CachedBatch(batch.last_sequence, batch.base_offset + delta, delta, batch.max_timestamp)
         self.updated.add_batch(batch.epoch, cached)
@@ -139,7 +139,7 @@ class ProducerAppendInfo:
     def _next_sequence(self, epoch: int) -> int | None:
         """The only sequence that may come next; None if any may.
 
-        A producer may be unknown, for example because retention dropped all its batches: then it may begin anywhere.
+        A producer may be unknown, for example because it was idle for too long: then it may begin anywhere.
         """
         if epoch != self.updated.epoch:
             return None if self.updated.epoch == NO_PRODUCER_EPOCH else 0

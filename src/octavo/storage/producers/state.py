@@ -86,11 +86,11 @@ class ProducerStateManager:
                 self.transactions.begin(current.producer_id, first_offset)
 
     def replay(self, data: Buffer, table: NDArray[np.void], summary: BatchSummary | None = None) -> Replay:
-        """Apply batches that are already in the log, in order; they are not checked again.
+        """Apply batches that are already in the log, in order; epochs and sequences are not checked again.
 
-        `map_end_offset` moves to the end of the last batch. The aborted transactions returned are those that belong in
-        the transaction index. A damaged control record ends the replay before its batch. `summary` is the table's, if
-        known.
+        `map_end_offset` moves to the end of the last v2 batch. The aborted transactions returned are those that belong
+        in the transaction index. A damaged control record ends the replay before its batch. `summary` is the table's,
+        if known.
         """
         if summary is not None and not summary.with_producers and summary.min_magic >= 2:
             self.map_end_offset = summary.last_offset + 1

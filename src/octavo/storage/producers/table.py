@@ -110,7 +110,7 @@ class ProducerTable:
         return list(zip(found["first_offset"].tolist(), found["producer_id"].tolist(), strict=True))
 
     def remove_expired(self, expired_until: int) -> None:
-        """Drop the producers that wrote nothing after this time and have no ongoing transaction."""
+        """Drop the producers whose last timestamp is not after this time and that have no ongoing transaction."""
         entries = self._arrays.entries[: len(self)]
         kept = (entries["last_timestamp"] > expired_until) | (entries["current_txn_first_offset"] != NONE)
         if not kept.all():

@@ -1,4 +1,4 @@
-"""The transactions of a partition, from their first batch until all replicas have the marker."""
+"""The transactions of a partition, from their first batch until the high watermark has passed the marker."""
 
 from __future__ import annotations
 

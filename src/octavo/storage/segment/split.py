@@ -1,6 +1,6 @@
 """Splits a segment whose offsets exceed what an index entry can hold.
 
-Compaction in brokers before 1.1 could create one by merging segments; newer brokers do not.
+Compaction in old brokers could create one by merging segments (KAFKA-5413).
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def check_batches(staged: StagedPart, config: LogConfig, now_ms: int) -> None:
 
 
 def check_presence(staged: StagedPart, filesystem: FileSystem, folders: Sequence[Path]) -> None:
-    """Refuse a staged file that is missing or has changed since its task finished."""
+    """Refuse a staged file that is missing or whose size has changed since its task finished."""
     path = find(filesystem, staged.name, folders)
     size = None if path is None else filesystem.size(path)
     if size != staged.facts.size:

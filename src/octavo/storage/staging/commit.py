@@ -16,6 +16,7 @@ from octavo.format.small_files.commit_store import PendingCommit, PendingFile, P
 from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.directory.topic_admin import TopicAdmin
 from octavo.storage.environment import Environment
+from octavo.storage.log.flush import flush
 from octavo.storage.partition_log import PartitionLog
 from octavo.storage.staging.bring_in import bring_in, find, own_end
 from octavo.storage.staging.check import check_batches, check_presence
@@ -105,7 +106,7 @@ def finish(commits: Commits) -> bool:
     """Complete a commit that a crash interrupted; returns whether there was one.
 
     If staged files are lost or an append is refused, the commit is undone instead, unless a log has records that are
-    not known to be the commit's, such as those that a broker has appended since: then the error is raised.
+    not known to be the commit's, such as those that a broker has appended since: then LogDirError is raised.
     """
     ledger = commits.ledger
     if ledger.pending is None:
@@ -134,7 +135,9 @@ def undo(commits: Commits) -> None:
         log = commits.logs[part.topic_partition]
         if log.log_end_offset > part.start_offset:
             log.truncate_to(part.start_offset)
-            log.flush()
+        # The recovery point is at the log's end now, so `log.flush` would do nothing.
+        with log.usable("flush"):
+            flush(log, log.log_end_offset, with_empty_active=True)
     commits.ledger.revoke()
 
 

@@ -117,14 +117,14 @@ def _records_of(filesystem: FilesToRead, path: Path, start: int) -> Iterator[Met
     decoder = Decoder(Column.ALL)
     for row in walked.table:
         if row["flaws"]:
-            _log.warning("%s, position %d: a damaged batch; what follows is not read", path, row["position"])
+            _log.warning("%s, position %d: a damaged batch; the rest of the file is not read", path, row["position"])
             return
         if row["attributes"] & CONTROL:
             continue
         try:
             records = to_records(decoder.decode_one(walked.data, row))
         except CorruptionError as error:
-            _log.warning("%s; what follows is not read", error.at(path=str(path)))
+            _log.warning("%s; the rest of the file is not read", error.at(path=str(path)))
             return
         for record in records:
             if record.offset < start or record.value is None:
