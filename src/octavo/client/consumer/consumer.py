@@ -239,7 +239,7 @@ class Consumer(Closing):
     def pause(self, *partitions: Partition) -> None:
         """Return nothing from these partitions, or from any if none is named, until `resume`."""
         for state in self._chosen(partitions):
-            state.is_paused = True
+            state.pause()
 
     def resume(self, *partitions: Partition) -> None:
         """End the pause of these partitions, or of all if none is named."""

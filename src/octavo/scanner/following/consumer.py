@@ -98,12 +98,12 @@ class ScanConsumer(Closing):
     def _handed_out(
         self, partition: Followed, records: list[ConsumerRecord], position: int
     ) -> Iterator[ConsumerRecord]:
-        """Yield the records of one partition, and move its position along with them, until a seek changes it."""
+        """Yield the records of one partition, and move its position along with them, until a seek or a pause."""
         seeks = partition.seeks
         for record in records:
             partition.advance(record.offset + 1)
             yield record
-            if partition.seeks != seeks or self.is_closed:
+            if partition.seeks != seeks or partition.is_paused or self.is_closed:
                 return
         partition.advance(position)
 
