@@ -53,7 +53,7 @@ class Serializers(NamedTuple):
 class Producer(Closing):
     """Sends records; `LogDir.producer` creates one. Thread-safe: one thread's records keep their order in a partition.
 
-    Close it, or use it with `with`: closing appends what is still waiting.
+    Close it, or use it with `with`: closing appends what is still waiting, or aborts the open transaction.
     """
 
     def __init__(
