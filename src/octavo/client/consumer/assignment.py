@@ -75,6 +75,9 @@ class AssignedPartitions:
             self._drop(self.states)
             self._announced = frozenset()
             self._token = self.membership.token
+        logs = self._log_manager.logs
+        if replaced := {name for name, state in self.states.items() if logs.get(name, state.log) is not state.log}:
+            self._revoke(replaced)  # their topics were deleted and created again
         if not self.states.keys() == owned == self._announced:
             self._take(owned)
         if self._commits.is_due:

@@ -39,6 +39,8 @@ class OffsetCommits:
         """The committed offsets from which to read these partitions; none without a group."""
         if self._config.group_id is None:
             return {}
+        for partition in partitions:
+            self._known.pop(partition, None)  # its topic may have been deleted and created again
         found = {partition: committed.offset for partition, committed in self.committed(partitions).items()}
         self._known.update(found)
         return found

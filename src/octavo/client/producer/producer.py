@@ -104,7 +104,7 @@ class Producer(Closing):
         Headers are a mapping, or pairs. Without a partition the key decides; without a key, records stick to one
         randomly chosen partition for about one batch. The timestamp is in milliseconds, now by default;
         `timestamp_ms` is kafka-python's name for it. Returns a future at once; raises for an unknown topic and for a
-        record that is too large.
+        record larger than max.request.size or buffer.memory.
         """
         if self._serializers is not None:
             value, key = self._serializers.apply(value, key)
