@@ -101,6 +101,15 @@ def test_all_is_as_the_broker_left_it_after_its_start_and_clean_stop(archive: st
     assert "next:" not in checked.stdout  # what is left to do is in the metadata log, which is left to its node
 
 
+def test_a_partition_that_cannot_be_loaded_stays_as_it_is(torn: Path) -> None:
+    victim = torn / "crash.plain-0"
+    (victim / PARTITION_METADATA).write_text("rubbish")
+    before = {path.name: path.read_bytes() for path in victim.iterdir()}
+    run = octavo("recover", str(torn))
+    assert run.exit == 1 and f"{victim}: not recovered" in run.stderr
+    assert {path.name: path.read_bytes() for path in victim.iterdir()} == before
+
+
 def test_what_was_cut_is_reported_even_if_another_partition_cannot_be_loaded(torn: Path) -> None:
     (torn / "crash.compacted-0" / PARTITION_METADATA).write_text("rubbish")
     run = octavo("retain", str(torn), "--topic", "crash.plain", "--topic", "crash.compacted")
