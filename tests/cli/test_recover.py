@@ -14,6 +14,7 @@ from octavo.format.names import (
     CLEANER_OFFSET_CHECKPOINT,
     LEADER_EPOCH_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
+    PARTITION_METADATA,
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
     FileKind,
@@ -98,6 +99,26 @@ def test_all_is_as_the_broker_left_it_after_its_start_and_clean_stop(archive: st
     checked = octavo("verify", str(ours))
     assert checked.exit == 0
     assert "next:" not in checked.stdout  # what is left to do is in the metadata log, which is left to its node
+
+
+def test_a_partition_that_cannot_be_loaded_stays_as_it_is(torn: Path) -> None:
+    victim = torn / "crash.plain-0"
+    (victim / PARTITION_METADATA).write_text("rubbish")
+    before = {path.name: path.read_bytes() for path in victim.iterdir()}
+    run = octavo("recover", str(torn))
+    assert run.exit == 1 and f"{victim}: not recovered" in run.stderr
+    assert {path.name: path.read_bytes() for path in victim.iterdir()} == before
+
+
+def test_what_was_cut_is_reported_even_if_another_partition_cannot_be_loaded(torn: Path) -> None:
+    (torn / "crash.compacted-0" / PARTITION_METADATA).write_text("rubbish")
+    run = octavo("retain", str(torn), "--topic", "crash.plain", "--topic", "crash.compacted")
+    *cuts, error = run.stderr.splitlines()
+    assert run.exit == 1 and PARTITION_METADATA in error
+    place = torn / "crash.plain-0" / f"{213:020}.log"
+    assert f"octavo: {place}: offsets 266–270 (5 records, 80 bytes) cut" in cuts
+    again = octavo("retain", str(torn), "--topic", "crash.plain", "--topic", "crash.compacted")
+    assert again.stderr.splitlines() == [error]
 
 
 def test_what_was_cut_is_reported(torn: Path) -> None:

@@ -81,7 +81,7 @@ def test_notes_alone_give_exit_code_0_and_are_counted_by_kind() -> None:
     assert run.exit == 0
     counts, summary, *steps = run.stdout.splitlines()
     assert counts == (
-        "54 notes: 29 files and folders to be deleted, 24 indexes with unused entries at their end, "
+        "54 notes: 29 files and folders on their way out, 24 indexes with unused entries at their end, "
         "1 log with zeros at its end; --all shows them"
     )
     assert summary.startswith("0 problems, 54 notes in 32 segments of 12 partitions (928 batches, 2991 records, ")

@@ -59,6 +59,29 @@ def test_producers_and_a_group_at_once(tmp_path: Path) -> None:
         check_order(found)
 
 
+def test_callbacks_may_send_to_each_others_topics(tmp_path: Path) -> None:
+    with octavo.LogDir(tmp_path) as logs:
+        for topic in ("a", "b"):
+            logs.create_topic(topic, 2)
+        producer, both = logs.producer(linger_ms=60_000, batch_size=200), threading.Barrier(2, timeout=10)
+
+        def send(topic: str, other: str) -> None:
+            def called(_: object) -> None:
+                both.wait()
+                producer.send(other, b"from a callback")
+
+            producer.send(topic, bytes(150)).add_callback(called)
+            for _ in range(6):
+                producer.send(topic, bytes(150))
+
+        threads = [threading.Thread(target=send, args=topics, daemon=True) for topics in (("a", "b"), ("b", "a"))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(10)
+        assert not any(thread.is_alive() for thread in threads)
+
+
 def _read(
     consumer: Consumer, read: list[ConsumerRecord], lock: threading.Lock, done: threading.Event, limit: int | None
 ) -> None:

@@ -185,6 +185,60 @@ def test_pause_and_resume(store: Store) -> None:
     assert values(consumer.poll()) == {T0: [b"1"]}
 
 
+def test_a_pause_inside_a_loop(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    fill(store, b"1", b"2", b"3")
+    consumer, read = store.logs.consumer("t"), []
+    for record in consumer:
+        read.append(record.value)
+        consumer.pause(T0)
+    assert read == [b"1"]
+    consumer.resume()
+    assert [record.value for record in consumer] == [b"2", b"3"]
+
+
+def test_what_a_loop_reads_can_be_changed_inside_it(store: Store) -> None:
+    store.logs.create_topic("t", 2)
+    fill(store, b"1", b"2", b"3")
+    fill(store, b"4", partition=1)
+    consumer, read = store.logs.consumer(), []
+    consumer.assign([T0])
+    for record in consumer:
+        read.append(record.value)
+        if record.partition == 0:
+            consumer.assign([T1])
+    assert read == [b"1", b"4"]
+    consumer.assign([T0])
+    with pytest.raises(IllegalStateError, match="reads nothing yet"):
+        for record in consumer:
+            read.append(record.value)
+            consumer.unsubscribe()
+    assert read[-1] == b"1"
+
+
+@pytest.mark.parametrize("how", ["assigned", "subscribed", "in a group"])
+def test_a_topic_that_is_deleted_and_created_again_is_read_from_its_start(store: Store, how: str) -> None:
+    store.logs.create_topic("t", 1)
+    fill(store, b"1", b"2")
+    consumer, calls = store.logs.consumer(group="g" if how == "in a group" else None), []
+    if how == "assigned":
+        consumer.assign([T0])
+    else:
+        consumer.subscribe(["t"], on_assigned=calls.append, on_revoked=calls.append)
+    assert values(consumer.poll()) == {T0: [b"1", b"2"]}
+    if how == "in a group":
+        consumer.commit()
+    store.logs.delete_topic("t")
+    store.logs.create_topic("t", 1)
+    fill(store, b"3", b"4")
+    assert values(consumer.poll()) == {T0: [b"3", b"4"]}
+    assert calls == ([] if how == "assigned" else [{T0}] * 3)
+    consumer.close()
+    if how == "in a group":
+        with store.logs.consumer(group="g") as reader:
+            assert reader.committed(T0) == OffsetAndMetadata(2)
+
+
 def test_read_committed_skips_what_was_aborted(store: Store) -> None:  # T4
     store.logs.create_topic("t", 1)
     log = store.logs.log("t", 0)

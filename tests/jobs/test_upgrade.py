@@ -20,6 +20,7 @@ from octavo.jobs.upgrade import Upgraded, plan, upgrade
 from octavo.jobs.verify.finding import Severity
 from octavo.jobs.verify.job import Verification
 from octavo.jobs.verify.plan import plan as plan_verification
+from octavo.kernels.layout import MAGIC_POSITION
 from octavo.scanner.api import scan
 from octavo.scanner.reading.plan import IsolationLevel
 from octavo.scanner.reading.records import ConsumerRecord
@@ -29,6 +30,7 @@ from octavo.system.clock import ManualClock
 from octavo.system.filesystem import LocalFileSystem
 from octavo.system.runner import ThreadRunner
 from tests.golden.archives import unpack
+from tests.storage.batches import batch
 from tests.storage.worlds import ManualScheduler
 
 CLOCK = ManualClock(0)
@@ -124,6 +126,22 @@ def test_a_partition_with_a_damaged_batch_stays_as_it_is(copy: Path) -> None:
     assert {path: path.read_bytes() for path in content} == content
     assert not list(copy.rglob("*.cleaned"))
     assert sum(bool(segment.base_offsets) for each in done for segment in each.segments) > 5
+
+
+def test_damage_in_an_active_segment_does_not_stop_the_others(tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    with LogManager(root, background=False) as logs:
+        for topic in ("damaged", "sound"):
+            logs.create_topic(topic, 1)
+            logs.log(topic, 0).append_as_leader(bytearray(batch(0, 1)), leader_epoch=0)
+            logs.log(topic, 0).append_as_leader(bytearray(batch(0, 1)), leader_epoch=0)
+    victim = root / "damaged-0" / f"{0:020}.log"
+    damaged = bytearray(victim.read_bytes())
+    damaged[MAGIC_POSITION] = 9
+    victim.write_bytes(damaged)
+    bad, good = upgraded(root, Codec.GZIP)
+    assert "magic 9" in str(bad.error) and victim.read_bytes() == damaged
+    assert (good.topic_partition.topic, good.error, len(good.segments)) == ("sound", None, 1)
 
 
 class NoSwap(LocalFileSystem):

@@ -133,6 +133,17 @@ def test_seeks_move_the_position(logs: octavo.LogDir) -> None:
         reading.seek(("orders", 7), 0)
 
 
+def test_a_pause_inside_a_loop(logs: octavo.LogDir) -> None:
+    reading, seen = consumer(logs), []
+    for record in reading:
+        seen.append(record.offset)
+        if record.offset == 2:
+            reading.pause(ORDERS)
+    assert seen == [0, 1, 2]
+    reading.resume()
+    assert [record.offset for record in reading] == list(range(3, 10))
+
+
 def test_offsets_can_be_asked_for_and_partitions_paused(logs: octavo.LogDir) -> None:
     reading = consumer(logs)
     assert reading.assignment() == {ORDERS, OTHER}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from octavo.errors import LogDirError, TopicExistsError
-from octavo.format.names import CLEAN_SHUTDOWN, TopicPartition
+from octavo.errors import CorruptionError, LogDirError, TopicExistsError
+from octavo.format.names import CLEAN_SHUTDOWN, PARTITION_METADATA, TopicPartition
 from octavo.storage.log_manager import LogManager
 from tests.golden import archives
 from tests.storage.batches import batch
@@ -79,6 +79,24 @@ def test_a_torn_tail_is_cut_and_reported(tmp_path: Path, caplog: pytest.LogCaptu
         (loss,) = logs.recovery
         assert loss == (TopicPartition("t", 0), path, size, 4, loss.reason)
         assert str(loss) in caplog.text
+
+
+def test_a_cut_is_reported_even_if_another_partition_cannot_be_loaded(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with opened(tmp_path) as logs:
+        for topic in ("t", "u"):
+            logs.create_topic(topic, 1)
+        logs.log("t", 0).append_as_leader(batch(0, 2), leader_epoch=0)
+    (tmp_path / CLEAN_SHUTDOWN).unlink()
+    with (tmp_path / "t-0" / f"{0:020}.log").open("ab") as log:
+        log.write(batch(2, 5)[:-9])
+    (tmp_path / "u-0" / PARTITION_METADATA).write_text("rubbish")
+    with pytest.raises(CorruptionError):
+        opened(tmp_path)
+    assert [(record.name, "cut at position" in record.getMessage()) for record in caplog.records] == [
+        ("octavo.recovery", True)
+    ]
 
 
 def test_a_mistyped_path_is_not_created(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -31,8 +31,8 @@ def owned(logdirs: Sequence[str], ownership: Ownership) -> AbstractContextManage
 def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) -> Iterator[Store]:
     """`octavo.jobs.owner.owned_as`, with a progress bar on a terminal during recovery.
 
-    What opening had to cut is printed on stderr, except with `upkeep`: `recover` prints that on stdout. The library's
-    warnings are printed on stderr while the block runs.
+    What opening had to cut is printed on stderr, even if the opening then fails; with `upkeep` only then, since
+    `recover` prints it on stdout. The library's warnings are printed on stderr while the block runs.
     """
     total = 0
     if sys.stderr.isatty():
@@ -40,7 +40,13 @@ def owned_as(kind: type[Store], logdirs: Sequence[str], ownership: Ownership) ->
     with ExitStack() as stack:
         stack.enter_context(warnings_on_stderr(hold_offline=True))
         with progress_bar("recovering", total) as progress:
-            logs = stack.enter_context(owner.owned_as(kind, logdirs, ownership, lambda _, size: progress(size)))
+            try:
+                logs = stack.enter_context(owner.owned_as(kind, logdirs, ownership, lambda _, size: progress(size)))
+            except BaseException:
+                would_be = "would be " if ownership.dry_run else ""
+                for path, loss in ownership.losses.by_path.items():
+                    _say(f"{path}: {lost_text(loss)} {would_be}cut")
+                raise
         if not ownership.upkeep:
             for topic_partition, log in logs.logs.items():
                 for line in cuts(topic_partition, log, ownership.losses, dry_run=ownership.dry_run):

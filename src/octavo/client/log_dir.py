@@ -41,8 +41,8 @@ class LogDir(LogManager):
                 print(record.value)
 
     Opening takes the lock, recovers what was not closed cleanly (`recovery` lists the cuts), and applies no retention.
-    Closing closes the clients first: producers append the records they hold, and consumers whose commits are automatic
-    commit their positions.
+    Closing closes the clients first: producers append the records they hold or abort their open transaction, and
+    consumers whose commits are automatic commit their positions.
 
     Args:
         paths: one log directory or several, such as the disks of one broker.

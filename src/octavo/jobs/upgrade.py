@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from octavo.errors import OctavoError
+from octavo.errors import CorruptionError, OctavoError
 from octavo.format.batches.recode import Recoder
 from octavo.format.compression import Codec
 from octavo.format.names import CLUSTER_METADATA_TOPIC, TopicPartition
@@ -31,11 +31,12 @@ from octavo.system.runner import Progress, Runner, TaskOutcome
 
 @dataclass(frozen=True, slots=True)
 class UpgradePlan:
-    """A partition and the tasks for its segments."""
+    """A partition and the tasks for its segments; `error` says why there are none."""
 
     topic_partition: TopicPartition
     log: PartitionLog
-    tasks: tuple[RewriteTask, ...]
+    tasks: tuple[RewriteTask, ...] = ()
+    error: CorruptionError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,11 @@ def _plan(topic_partition: TopicPartition, log: PartitionLog, codec: Codec | Non
     active = log.segments.active
     path, filesystem = active.files.log.path, log.environment.filesystem
     recoder = Recoder(codec)
-    if any(recoder.changes(chunk.table).any() for chunk in read_chunks(filesystem, path, active.size)):
+    try:
+        has_changes = any(recoder.changes(chunk.table).any() for chunk in read_chunks(filesystem, path, active.size))
+    except CorruptionError as error:
+        return UpgradePlan(topic_partition, log, error=error)
+    if has_changes:
         log.roll()
     closed = [segment for segment in log.segments if segment is not log.segments.active and segment.size]
     return UpgradePlan(topic_partition, log, tuple(_task(log, segment, codec) for segment in closed))
@@ -89,6 +94,8 @@ def _commit(
 
     Once the swap has begun nothing is removed: the `.cleaned` files tell loading how far it got.
     """
+    if planned.error is not None:
+        return Upgraded(planned, error=planned.error)
     log, results = planned.log, [outcome.result for outcome in outcomes if outcome.result is not None]
     new = [base_offset for result in results for base_offset in result.base_offsets]
     error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)

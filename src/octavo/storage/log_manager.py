@@ -119,6 +119,8 @@ class LogManager(Closing):
                     work.start_upkeep(self._configs.defaults.file_delete_delay_ms)
                     self.cleaner.start()
         except BaseException:
+            if hasattr(self, "_open"):
+                self._say_what_was_cut()  # the next opening will find nothing to cut
             self.environment.scheduler.shutdown()
             for root in self.roots:
                 root.unlock()
@@ -130,6 +132,9 @@ class LogManager(Closing):
         level = logging.INFO if len(missing) == len(self.roots) else logging.WARNING
         for root in missing:
             _log.log(level, "%s: no such directory; it will be created with the first topic", root.path)
+        self._say_what_was_cut()
+
+    def _say_what_was_cut(self) -> None:
         for loss in self.recovery:
             logging.getLogger(RECOVERY_LOG).warning("%s", loss)
 

@@ -18,7 +18,7 @@ from octavo.format.small_files.partition_metadata import PartitionMetadata
 from octavo.kernels.integers import INT32_MAX
 from octavo.storage.append.append import AppendResult, append
 from octavo.storage.append_origin import AppendOrigin, AppendRequest
-from octavo.storage.files.small_file import read_file, replace_file
+from octavo.storage.files.small_file import replace_file
 from octavo.storage.log import lookup, read, shorten
 from octavo.storage.log.epochs import EpochEnd
 from octavo.storage.log.flush import flush
@@ -69,8 +69,7 @@ class PartitionLog(Log):
         self.flushed_up_to = request.flushed_up_to  # before it was opened, as its checkpoint said
         self._request = request
         self._filesystem = request.environment.filesystem
-        found = read_file(self._filesystem, self.folder / PARTITION_METADATA, partition_metadata.decode)
-        self.topic_id = None if found is None else found.topic_id  # brokers before 2.8 did not store it
+        self.topic_id = loaded.topic_id
 
     @property
     def leader_epoch(self) -> int:

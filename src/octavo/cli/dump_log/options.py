@@ -41,7 +41,7 @@ FLAGS = {
         Flag("files", "REQUIRED: the files to dump, separated by commas.", FlagValue.REQUIRED),
         Flag("print-data-log", "Print keys and payloads; any decoder implies it."),
         Flag("deep-iteration", "Print one line per record; --print-data-log implies it."),
-        Flag("skip-record-metadata", "Print only keys and payloads: no offsets, sizes, control records."),
+        Flag("skip-record-metadata", "Of records, print only keys and payloads: no offsets, sizes, control records."),
         Flag("max-bytes", "Read this many bytes of each .log file.", FlagValue.REQUIRED, str(INT32_MAX)),
         Flag(
             "max-message-size", "The largest batch that an .index entry may point to.", FlagValue.REQUIRED, str(5 << 20)

@@ -20,7 +20,7 @@ produce_options = in_order(
     ),
     click.option(
         "--key-separator", metavar="TEXT",
-        help=r"lines: the separator of key and value; \t is a tab. Without it a line is a value.",
+        help=r"lines: the separator of key and value; \t is a tab. Without it or parse.key=true there are no keys.",
     ),
     click.option(
         "--property", "--reader-property", "properties", multiple=True, metavar="KEY=VALUE", callback=key_values,

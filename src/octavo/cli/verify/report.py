@@ -27,7 +27,7 @@ _NOTES = {
     FindingKind.ZEROS: ("log with zeros at its end", "logs with zeros at their end"),
     FindingKind.ZERO_ENTRIES: ("index with unused entries at its end", "indexes with unused entries at their end"),
     FindingKind.MISSING_ENTRY: ("index without its last entry", "indexes without their last entry"),
-    FindingKind.MISSING_FILE: ("missing index", "missing indexes"),
+    FindingKind.MISSING_FILE: ("missing index or log", "missing indexes or logs"),
     FindingKind.DAMAGED_FILE: ("torn producer snapshot", "torn producer snapshots"),
     FindingKind.LEADER_EPOCH: (
         "log that starts before its first leader epoch",
@@ -35,7 +35,7 @@ _NOTES = {
     ),
     FindingKind.TOPIC_ID: ("topic id of a deleted topic", "topic ids of deleted topics"),
     FindingKind.MISSING_OFFSETS: ("gap between segments", "gaps between segments"),
-    FindingKind.ON_ITS_WAY_OUT: ("file or folder to be deleted", "files and folders to be deleted"),
+    FindingKind.ON_ITS_WAY_OUT: ("file or folder on its way out", "files and folders on their way out"),
 }
 
 

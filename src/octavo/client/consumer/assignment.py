@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from typing import NamedTuple
 
 from octavo.client.consumer.commits import OffsetCommits
@@ -61,7 +61,7 @@ class AssignedPartitions:
         if self.membership is not None:
             self.membership.leave()
         self.membership = self._token = None
-        self.states.clear()
+        self._drop(self.states)
         if failure is not None:
             raise failure
         self.membership, self._listeners = membership, listeners or Listeners()
@@ -72,9 +72,12 @@ class AssignedPartitions:
             raise IllegalStateError("the consumer reads nothing yet: call subscribe() or assign() first")
         owned = self.membership.refresh(self._revoke)
         if self._token is not self.membership.token:  # another member may have had the partitions in the meantime
-            self.states.clear()
+            self._drop(self.states)
             self._announced = frozenset()
             self._token = self.membership.token
+        logs = self._log_manager.logs
+        if replaced := {name for name, state in self.states.items() if logs.get(name, state.log) is not state.log}:
+            self._revoke(replaced)  # their topics were deleted and created again
         if not self.states.keys() == owned == self._announced:
             self._take(owned)
         if self._commits.is_due:
@@ -87,8 +90,7 @@ class AssignedPartitions:
         """Read exactly these partitions, and call the listeners with the others and with the new ones."""
         if gone := self._announced - owned:  # of deleted topics: a group cannot name them any more
             self._revoke(gone)
-        for topic_partition in self.states.keys() - owned:
-            del self.states[topic_partition]
+        self._drop(self.states.keys() - owned)
         new = owned - self.states.keys()
         committed = self._commits.begin(new)
         for topic_partition in sorted(new):
@@ -108,9 +110,13 @@ class AssignedPartitions:
         announced = self._announced & partitions
         if self._listeners.on_revoked is not None and announced:
             self._listeners.on_revoked(set(announced))
-        for state in revoked:
-            self.states.pop(state.topic_partition, None)
+        self._drop(partitions)
         self._announced -= partitions
+
+    def _drop(self, partitions: Iterable[TopicPartition]) -> None:
+        for topic_partition in list(partitions):
+            if (state := self.states.pop(topic_partition, None)) is not None:
+                state.give_up()
 
     def _announce_end(self) -> None:
         """Call the listener with all partitions, once: it may itself close the consumer."""

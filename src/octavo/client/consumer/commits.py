@@ -39,6 +39,8 @@ class OffsetCommits:
         """The committed offsets from which to read these partitions; none without a group."""
         if self._config.group_id is None:
             return {}
+        for partition in partitions:
+            self._known.pop(partition, None)  # its topic may have been deleted and created again
         found = {partition: committed.offset for partition, committed in self.committed(partitions).items()}
         self._known.update(found)
         return found
@@ -58,7 +60,7 @@ class OffsetCommits:
         self._known.update({partition: committed.offset for partition, committed in offsets.items()})
 
     def write_changed(self, states: Iterable[PartitionState], membership: Membership | None) -> None:
-        """Commit what was returned since the last commit, if enable.auto.commit is on and the member is alive."""
+        """Commit the positions that have changed, if enable.auto.commit is on and the member is alive."""
         self._last_ms = self._clock.monotonic_ms()
         if self._config.group_id is not None and self._config.enable_auto_commit and membership is not None:
             changed = {

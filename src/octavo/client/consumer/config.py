@@ -105,7 +105,7 @@ class ConsumerConfig:
     )  # fmt: skip
     enable_auto_commit: bool = config(
         BOOLEAN, True,
-        doc="Whether the offsets of returned records are committed periodically, and when the consumer is closed.",
+        doc="Whether positions are committed periodically, and when partitions are given up or the consumer is closed.",
     )  # fmt: skip
     auto_commit_interval_ms: int = config(INT, 5000, Between(0), doc="How often offsets are committed automatically.")
     consumer_timeout_ms: int = config(

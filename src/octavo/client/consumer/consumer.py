@@ -41,7 +41,7 @@ class Consumer(Closing):
     """Reads the partitions it is assigned, or its share of the topics it is subscribed to.
 
     Not thread-safe, like Kafka's: use one per thread. `LogDir.consumer` creates one; close it, or use it with `with`.
-    Closing commits what was returned, if commits are automatic, and gives the partitions to the rest of the group.
+    Closing commits the positions, if commits are automatic, and gives the partitions to the rest of the group.
     """
 
     def __init__(
@@ -93,8 +93,8 @@ class Consumer(Closing):
     ) -> None:
         """Read topics, given by name or by a pattern; the members of the group share their partitions.
 
-        Without a group the consumer reads all partitions. Topics need not exist yet: a poll logs a warning about those
-        that do not, and a loop raises an error if it ends before they exist.
+        Without a group the consumer reads all partitions. Topics need not exist yet: the first poll that finds nothing
+        logs a warning about those that do not, and a loop raises an error if it ends before they exist.
 
         Polls and loops call `on_assigned` with new partitions, and `on_revoked` with those that the consumer gives up,
         or that it lost because it did not poll within max.poll.interval.ms. `on_revoked` is also called with all
@@ -123,7 +123,7 @@ class Consumer(Closing):
         self._refresh()
 
     def unsubscribe(self) -> None:
-        """Commit what was returned, if commits are automatic, and stop reading."""
+        """Commit the positions, if commits are automatic, and stop reading."""
         self._check_own()
         self._assignment.replace(None)
         self._named = frozenset()
@@ -239,7 +239,7 @@ class Consumer(Closing):
     def pause(self, *partitions: Partition) -> None:
         """Return nothing from these partitions, or from any if none is named, until `resume`."""
         for state in self._chosen(partitions):
-            state.is_paused = True
+            state.pause()
 
     def resume(self, *partitions: Partition) -> None:
         """End the pause of these partitions, or of all if none is named."""
@@ -293,7 +293,7 @@ class Consumer(Closing):
         self._idle.notify()
 
     def close(self) -> None:
-        """Commit what was returned, if commits are automatic, and leave the group.
+        """Commit the positions, if commits are automatic, and leave the group.
 
         If it is interrupted, it can be called again.
         """

@@ -16,7 +16,8 @@ from octavo.system.clock import Clock
 class PartitionState:
     """`position` is the next offset to return, or None until there is one: by_duration may have to wait for a record.
 
-    `seeks` counts how often the position was set from outside, which tells a loop that its records are outdated.
+    `seeks` counts how often the position was set from outside, or the partition was paused or given up: this tells a
+    loop that its records are outdated.
     Records that were taken count as returned only after `advance`; until then the next `take` starts with them again.
     """
 
@@ -44,6 +45,15 @@ class PartitionState:
         """Continue from another offset; drops what was fetched ahead."""
         self.seeks += 1
         self.position, self._ahead = offset, None
+
+    def pause(self) -> None:
+        """Return nothing until `is_paused` is reset."""
+        self.is_paused = True
+        self.seeks += 1
+
+    def give_up(self) -> None:
+        """Return nothing any more, not even from a loop that is in the middle of the partition's records."""
+        self.seeks += 1
 
     def advance(self, offset: int | None) -> None:
         """Record that everything before the offset has been returned."""

@@ -88,7 +88,7 @@ class Accumulator:
         """Append the queue's closed batches, in order, up to one that must wait for its retry, which is scheduled.
 
         With `now`, no batch has to wait. After an interrupt a batch is still in the queue: it is tried again with its
-        sequence, and a log that already has it answers with its offsets.
+        sequence, if it has one, and then a log that already has it answers with its offsets.
         """
         with queue.lock:
             while queue.closed:
@@ -110,7 +110,7 @@ class Accumulator:
         queue.run_callbacks()
 
     def push(self, queue: PartitionQueue) -> None:
-        """Close the open batch and append everything that is waiting."""
+        """Close the open batch and append what is waiting, as `drain` does."""
         if self._is_disowned:
             self.abandon(queue, KafkaStorageError(FORKED))
             return

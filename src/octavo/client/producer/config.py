@@ -37,8 +37,8 @@ class ProducerConfig:
     )  # fmt: skip
     buffer_memory: int = config(
         LONG, 33554432, Between(0),
-        doc="No record may be larger than this. Full batches are appended at once, so memory holds only one open batch "
-        "per partition, and nothing ever waits for memory.",
+        doc="No record may be larger than this. Nothing ever waits for memory: full batches are appended at once, and "
+        "stay in memory only while a failed append is tried again.",
     )  # fmt: skip
     compression_type: str = config(
         STRING, "none", OneOf(tuple(row.name for row in CODECS.values())), doc="The codec of batches."

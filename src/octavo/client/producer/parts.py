@@ -25,7 +25,7 @@ COMPRESSION_RATIO_DETERIORATE_STEP = 0.05
 class ProducerIdentity:
     """The id and epoch by which logs recognize a producer's batches; without `ids` it has none. Thread-safe.
 
-    The id is allocated when first needed, so that creating a producer writes nothing.
+    The id is allocated when first needed, so that creating a producer without transactions writes nothing.
     """
 
     def __init__(self, ids: ProducerIds | None) -> None:

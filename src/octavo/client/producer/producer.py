@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 from octavo.client.producer.accumulator import Accumulator
 from octavo.client.producer.batch import ProducerBatch, Sent
 from octavo.client.producer.config import ProducerConfig
-from octavo.client.producer.encode import NO_HEADERS, Headers, as_bytes, check_timestamp, encode_headers
+from octavo.client.producer.encode import NO_HEADERS, Headers, as_bytes, check_timestamp, encode_headers, upper_bound
 from octavo.client.producer.future import RecordFuture
 from octavo.client.producer.partitioner import partition_for_key
 from octavo.client.producer.parts import ProducerIdentity, ProducerParts
@@ -53,7 +53,7 @@ class Serializers(NamedTuple):
 class Producer(Closing):
     """Sends records; `LogDir.producer` creates one. Thread-safe: one thread's records keep their order in a partition.
 
-    Close it, or use it with `with`: closing appends what is still waiting.
+    Close it, or use it with `with`: closing appends what is still waiting, or aborts the open transaction.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Producer(Closing):
         Headers are a mapping, or pairs. Without a partition the key decides; without a key, records stick to one
         randomly chosen partition for about one batch. The timestamp is in milliseconds, now by default;
         `timestamp_ms` is kafka-python's name for it. Returns a future at once; raises for an unknown topic and for a
-        record that is too large.
+        record larger than max.request.size or buffer.memory.
         """
         if self._serializers is not None:
             value, key = self._serializers.apply(value, key)
@@ -299,9 +299,12 @@ class Producer(Closing):
             size = batch.estimated_size if batch.count else 0
             limits = batch.write_limit, batch.ratio, self._max_bytes
             place = append_record(batch.data, *record, *limits)
-            if place < 0:
-                size = 0
-                batch, place = self._append(queues, queue, record)
+            if place >= 0:
+                queues.sticky.appended(batch.estimated_size - size, is_batch_full=batch.is_full)
+        if place < 0:  # this may run callbacks, which may send to other topics, so the lock is free
+            batch, place = self._append(queues, queue, record)
+            with queues.lock:
                 queues.sticky.partitions = queues.count
-            queues.sticky.appended(batch.estimated_size - size, is_batch_full=batch.is_full)
+                growth = min(batch.estimated_size, upper_bound(*record[1:]))  # others may have added records, too
+                queues.sticky.appended(growth, is_batch_full=batch.is_full)
         return RecordFuture(batch, place, record[0])

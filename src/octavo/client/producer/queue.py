@@ -130,7 +130,7 @@ class TopicQueues:
     def __init__(self, topic: str, log_manager: LogManager, batch_size: int, chooser: random.Random) -> None:
         self.topic = topic
         self._log_manager = log_manager
-        self.lock = threading.RLock()  # a record's callback, which runs under it, may send to the same topic
+        self.lock = threading.Lock()
         self._growing = threading.Lock()
         self.queues: list[PartitionQueue] = []
         if topic not in log_manager.topics:
@@ -166,7 +166,7 @@ class TopicQueues:
 
     def disown(self) -> None:
         """In a forked child: replace the locks, which a thread of the parent may have held."""
-        self.lock, self._growing = threading.RLock(), threading.Lock()
+        self.lock, self._growing = threading.Lock(), threading.Lock()
         for queue in self.queues:
             queue.lock = threading.Lock()
 

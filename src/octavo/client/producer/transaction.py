@@ -13,7 +13,10 @@ from octavo.format.batches.batch import Origin
 from octavo.format.names import TopicPartition
 
 NO_TRANSACTION = "no transaction is open: call begin_transaction() first"
-ENDING = "the end of the transaction was interrupted: call commit_transaction() or abort_transaction() again"
+ENDING = (
+    "another thread is ending the transaction, or the end of the transaction was interrupted: "
+    "then call commit_transaction() or abort_transaction() again"
+)
 ONLY_ABORT = "the transaction can only be aborted"
 
 

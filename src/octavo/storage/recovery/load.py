@@ -20,8 +20,10 @@ from octavo.format.names import (
     SegmentFile,
     Transient,
 )
+from octavo.format.small_files import partition_metadata
 from octavo.kernels.integers import INT64_MAX
 from octavo.storage.environment import Environment
+from octavo.storage.files.small_file import read_file
 from octavo.storage.log.epochs import LeaderEpochs
 from octavo.storage.log.log import LogParts
 from octavo.storage.producers.files import Producers
@@ -77,6 +79,7 @@ class Loaded(NamedTuple):
     deleted_files: list[str]
     recovered: list[Recovered]
     dropped: list[DroppedSegment]
+    topic_id: bytes | None  # brokers before 2.8 did not store it
 
 
 def load(request: LoadRequest) -> Loaded:
@@ -108,6 +111,8 @@ class _Loader:
         """
         request = self._request
         self._refuse_special_files()
+        # Before anything changes, since it raises an error if it is damaged.
+        metadata = read_file(self._files, request.folder / PARTITION_METADATA, partition_metadata.decode)
         folder, upkeep = request.folder, request.upkeep
         self._deleted = settle_transient_files(self._files, folder, self._swap_end, remove_deleted=upkeep)
         self._epochs = LeaderEpochs(self._files, folder)
@@ -134,7 +139,8 @@ class _Loader:
         is_changed = self._is_changed or bool(self._deleted or self._recovered)
         bounds = log_start_offset, end_offset, recovery_point
         parts = LogParts(self._segments, self._epochs, producers, *bounds, is_changed)
-        return Loaded(parts, self._deleted, self._recovered, self._dropped)
+        topic_id = None if metadata is None else metadata.topic_id
+        return Loaded(parts, self._deleted, self._recovered, self._dropped, topic_id)
 
     def _refuse_special_files(self) -> None:
         """Raise before anything changes if a link, for example, has the name of one of the log's files."""
