@@ -220,7 +220,8 @@ def test_what_a_loop_reads_can_be_changed_inside_it(store: Store) -> None:
 def test_a_topic_that_is_deleted_and_created_again_is_read_from_its_start(store: Store, how: str) -> None:
     store.logs.create_topic("t", 1)
     fill(store, b"1", b"2")
-    consumer, calls = store.logs.consumer(group="g" if how == "in a group" else None), []
+    consumer = store.logs.consumer(group="g" if how == "in a group" else None)
+    calls: list[set[TopicPartition]] = []
     if how == "assigned":
         consumer.assign([T0])
     else:
