@@ -175,6 +175,7 @@ def test_a_transaction_is_all_or_nothing(store: Path) -> None:
         (b"", ["--property", "parse.key=yes"], "parse.key is 'yes', expected true or false"),
         (b"{}\n[]\n", ["--format", "json"], "line 2: a list, expected an object"),
         (b"{}\n{", ["--format", "json"], "line 2, column 2: not JSON: Expecting property name"),
+        (b'{"value":"a"\r\n', ["--format", "json"], "line 1, column 13: not JSON: Expecting ',' delimiter"),
         (b'"\xff"', ["--format", "json"], "line 1: not JSON: 'utf-8' codec"),
         (b'{"valeu":1}', ["--format", "json"], "line 1: unknown field 'valeu'; known fields are headers, key"),
         (b'{"value":1}', ["--format", "json"], "line 1: the value is a number, expected a string, null or"),

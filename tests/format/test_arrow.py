@@ -86,6 +86,11 @@ def test_slices_begin_where_they_say(start: int) -> None:
     assert to_records(from_arrow(batch)) == many[start * 5 + 1 : start * 5 + 21]
 
 
+def test_a_slice_does_not_answer_for_the_rows_outside_it() -> None:
+    rows = {"headers": [[{"key": "k", "value": b"v"}], [{"key": None, "value": b""}]]}
+    assert to_records(from_arrow(pa.record_batch(rows).slice(0, 1)))[0].headers == (Header("k", b"v"),)
+
+
 def test_other_types_of_text_and_bytes_are_accepted() -> None:
     batch = pa.record_batch(
         {

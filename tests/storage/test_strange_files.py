@@ -151,6 +151,8 @@ def test_a_partition_with_what_is_not_a_file_is_left_as_it_is(root: Path, name: 
     with opened(root, skip_unreadable=True) as logs:
         assert logs.topics == {"u": [0]}
         assert isinstance(logs.unreadable[root / "t-0"], NotRegularFileError)
+        with pytest.raises(UnknownTopicOrPartitionError, match="topic 't' was not opened"):
+            logs.check_complete("t")
     assert sorted(path.name for path in (root / "t-0").iterdir()) == before
     assert not target or (root / "t-0" / "elsewhere").read_bytes() == target
 

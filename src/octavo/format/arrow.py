@@ -136,8 +136,8 @@ def _add_headers(columns: RecordColumns, headers: pa.Array) -> None:
         headers = pa.concat_arrays([headers])
     entries = headers.values
     keys = entries.field("key")
-    if keys.null_count:
-        raise EncodingError(f"{count(keys.null_count, 'header')} without a key, expected none")
+    if keys.null_count and (missing := headers.flatten().field("key").null_count):  # in these rows, not in others
+        raise EncodingError(f"{count(missing, 'header')} without a key, expected none")
     ends = headers.offsets.cast(pa.int32())
     columns.header_offsets = np.frombuffer(ends.buffers()[1], np.int32)[ends.offset : ends.offset + len(headers) + 1]
     columns.header_key = _column("headers.key", keys)

@@ -76,7 +76,7 @@ def _read(path: Path) -> dict[TopicPartition, int]:
     if not isinstance(rows, list):
         raise OctavoError(f'{path}: expected a list under "partitions"')
     if content.get("version", 1) != 1:
-        raise OctavoError(f"{path}: version {content['version']}, expected 1")
+        raise OctavoError(f"{path}: version {json.dumps(content['version'])}, expected 1")
     wanted: dict[TopicPartition, int] = {}
     for row in rows:
         topic_partition = _topic_partition(row, path)

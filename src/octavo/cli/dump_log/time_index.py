@@ -38,7 +38,7 @@ def dump_time_index(file: JavaFile, options: Options, findings: DumpFindings) ->
         count = entries_to_show(time_index)
         timestamps, offsets = time_index.timestamps()[:count].tolist(), time_index.offsets()[:count].tolist()
         positions = [_start_position(offset_index, offset) for offset in offsets]
-        chain = BatchChain(log, positions)
+        chain = BatchChain(log, positions, file.sibling(".index"))
         previous = NO_TIMESTAMP
         for timestamp, offset, position in zip(timestamps, offsets, positions, strict=True):
             batch = chain.first_up_to(offset, position)
@@ -77,8 +77,9 @@ class BatchChain:
     for all positions where a batch begins; from any other position the batches are followed again.
     """
 
-    def __init__(self, log: DumpedLog, starts: list[int]) -> None:
+    def __init__(self, log: DumpedLog, starts: list[int], index: str) -> None:
         self._log = log
+        self._index = index
         self._starts = np.unique(np.array(starts, np.int64))
         self._broken_at: dict[int, int | None] = {}  # start → the position where the batches break off
 
@@ -93,7 +94,7 @@ class BatchChain:
     def _check(self, start: int) -> None:
         if not 0 <= start <= self._log.size:
             expected = f"expected a position inside the log of {self._log.size} bytes"
-            raise CorruptionError(f"an index entry that points to position {start}, {expected}", path=self._log.path)
+            raise CorruptionError(f"an entry that points to position {start}, {expected}", path=self._index)
         if not self._broken_at:
             self._follow(0)
         if start not in self._broken_at:

@@ -28,7 +28,7 @@ def read_json(lines: Iterable[bytes], shown: str) -> Iterator[Input]:
         if not line.strip():
             continue
         try:
-            fields = json.loads(line)
+            fields = json.loads(line.rstrip())  # a line break would count as the next line
         except json.JSONDecodeError as error:
             raise InputError(f"line {number}, column {error.colno}: not JSON: {error.msg}") from None
         except ValueError as error:

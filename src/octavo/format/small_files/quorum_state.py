@@ -86,7 +86,9 @@ def _field(fields: dict[str, Any], name: str) -> Any:
 def _integer(fields: dict[str, Any], name: str, bits: int = 32) -> int:
     value = _field(fields, name)
     if type(value) is not int or not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise CorruptionError(f"{name}: expected a number of {bits} bits, found {shortened(str(value))}", position=0)
+        raise CorruptionError(
+            f"{name}: expected a signed {bits}-bit integer, found {shortened(str(value))}", position=0
+        )
     return value
 
 

@@ -158,6 +158,8 @@ class TopicAdmin:
         """
         stored = self._configs.stored.get(topic)  # read before the partitions: they appear before it is stored
         known = self._logs.topics().get(topic)
+        if known is None and topic in self._logs.known_topics:
+            raise UnknownTopicOrPartitionError(f"topic {topic!r} was not opened: none of its partitions was loaded")
         if known is None:
             near = did_you_mean(topic, self._logs.known_topics)
             raise UnknownTopicOrPartitionError(f"there is no topic {topic!r}{near}")
