@@ -309,10 +309,15 @@ class LogManager(Closing):
         return verdicts
 
     def truncate(self, topic: str, partition: int, offset: int) -> bool:
-        """Drop the batch that holds the offset and everything after it; returns whether the log changed."""
+        """Drop the batch that holds the offset and everything after it; returns whether the log changed.
+
+        The log then ends where its last batch does. (A follower's log ends at the offset, even inside a batch.)
+        """
         log, topic_partition = self.log(topic, partition), TopicPartition(topic, partition)
         with self.cleaner.states.paused([topic_partition]), self._open.usable():
             changed = log.truncate_to(offset)
+            if changed:
+                log.truncate_to(log.segments.active.tail().next_offset)
             root = self._open.root_of(topic_partition)
             with root.using():
                 root.checkpoints.limit_cleaner_offset(topic_partition, log.segments.active.base_offset)

@@ -28,9 +28,9 @@ def stamp_batches(data, table, int64_t next_offset, int32_t leader_epoch, bint l
     """Write consecutive offsets, the leader epoch, a timestamp type and a timestamp into the v2 batches of `table` in
     `data`.
 
-    Each batch gets as many offsets as it has records. `max_timestamps` (int64) has one timestamp per batch; None keeps
-    their own. Headers and rows are changed; a CRC is recomputed if the type or the timestamp changes. Returns the next
-    offset.
+    Each batch gets as many offsets as it has records. `max_timestamps` (int64) has one timestamp per batch; with
+    None, each batch keeps its own. Headers and rows are changed; a CRC is recomputed if the type or the timestamp
+    changes. Returns the next offset.
     """
     cdef Py_buffer views[3]
     cdef uint8_t *base

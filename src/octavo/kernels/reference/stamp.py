@@ -30,9 +30,9 @@ def stamp_batches(
     """Write consecutive offsets, the leader epoch, a timestamp type and a timestamp into the v2 batches of `table` in
     `data`.
 
-    Each batch gets as many offsets as it has records. `max_timestamps` (int64) has one timestamp per batch; None keeps
-    their own. Headers and rows are changed; a CRC is recomputed if the type or the timestamp changes. Returns the next
-    offset.
+    Each batch gets as many offsets as it has records. `max_timestamps` (int64) has one timestamp per batch; with
+    None, each batch keeps its own. Headers and rows are changed; a CRC is recomputed if the type or the timestamp
+    changes. Returns the next offset.
     """
     view = memoryview(data).cast("B")
     if view.readonly or not table.flags.writeable:

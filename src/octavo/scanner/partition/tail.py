@@ -79,8 +79,8 @@ class SegmentTail(NamedTuple):
 def read_tail(files: PartitionFiles, segment: ListedSegment, patience: WriterPatience | None = None) -> SegmentTail:
     """Walk a segment from its last sound index entry on, or from its start if there is none.
 
-    If a file was changed recently, damage is looked at again until it is gone or stays the same, at most `LOOKS` times:
-    a broker may be writing into a preallocated file.
+    If a file was changed recently, damage is looked at until it is gone or stays the same, at most `LOOKS` times: a
+    broker may be writing into a preallocated file.
     """
     patience, tail = patience or WriterPatience(), _look(files, segment)
     for _ in range(LOOKS - 1):
@@ -125,7 +125,7 @@ def _walk_tail(log: ReadableFile, base_offset: int, start: int) -> SegmentTail:
 
 
 def largest_in_log(files: PartitionFiles, segment: ListedSegment) -> TimestampOffset:
-    """The largest timestamp of a segment from its log alone; -1 if the log cannot be read."""
+    """The largest timestamp of a segment from its log alone; -1 if the log is there but cannot be read."""
     try:
         with follow(files.path(segment)) as log:
             return _walk_tail(log, segment.base_offset, 0).largest

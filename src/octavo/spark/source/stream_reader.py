@@ -1,6 +1,7 @@
 """`spark.readStream.format("octavo")`: micro-batches between offsets, which Spark keeps in its checkpoint.
 
-One object, in its own process, serves the driver as long as a query runs; tasks get a pickled copy, which only reads.
+One object, in its own process, serves the driver as long as a query runs. Tasks get a pickled copy of another one,
+which only reads: what the driver's object knows reaches them in the input partitions alone.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last_batch_ms: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What tasks need to read, without what the driver has seen."""
+        """What tasks need to read."""
         return {**self.__dict__, "_view": None, "_partitions": {}, "_latest": {}, "_target": None}
 
     @short_errors
