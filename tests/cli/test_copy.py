@@ -241,6 +241,7 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
         ([str(source), str(target), "--topic", "order"], "there is no topic 'order' (did you mean orders?)"),
         ([str(source), str(source), "--topic", "orders"], "this is SRC, or the directory that holds it"),
         ([str(source / "orders-0"), str(source), "--topic", "orders"], "this is SRC, or the directory that holds it"),
+        ([str(source), str(source / "new")], f"{source / 'new'}: lies in SRC, {source}; choose another DST"),
         ([str(tmp_path / "no"), str(target), "--topic", "orders"], "no such file or directory"),
     ):
         run = octavo("copy", *words)

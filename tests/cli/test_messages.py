@@ -109,6 +109,14 @@ def test_a_broker_refuses_a_directory_where_it_can_change_only_the_lock(logs: Pa
     assert (logs / ".kafka_cleanshutdown").exists()
 
 
+@needs_root
+def test_a_dry_run_of_reindex_needs_no_permission_to_write(logs: Path, tmp_path: Path) -> None:
+    let_others_through(tmp_path)
+    with as_nobody():
+        run = octavo("reindex", str(logs), "--dry-run")
+    assert (run.exit, run.stderr, run.stdout) == (0, "", "0 of 3 segments would get new indexes\n")
+
+
 def test_a_disk_mounted_for_reading_only_says_what_still_works(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: LocalFileSystem, path: Path) -> Lock:
         raise OSError(errno.EROFS, "Read-only file system", str(path))

@@ -17,8 +17,9 @@ _MOST_NAMED = 3
 
 
 def check_target(source: LogDirs, target: str, *, into_existing: bool) -> None:
-    """Raise if the target is a URL or the source. Unless `into_existing`, also raise if it has topics that octavo did
-    not create or, without any topic that octavo created, belongs to a cluster that is not known to be the source's."""
+    """Raise if the target is a URL or lies in the source. Unless `into_existing`, also raise if it has topics that
+    octavo did not create or, without any topic of its own, belongs to a cluster that is not known to be the source's.
+    """
     local = local_path(target)
     if local is None:
         raise LogDirError(f"{shown_url(target)}: cannot write to a URL; give a local directory as DST")
@@ -27,6 +28,8 @@ def check_target(source: LogDirs, target: str, *, into_existing: bool) -> None:
         place = directory.root.location
         if place.file_system == LOCAL and Path(place.path).resolve() == path.resolve():
             raise LogDirError(f"{target}: this is SRC, or the directory that holds it; choose another DST")
+        if place.file_system == LOCAL and path.resolve().is_relative_to(Path(directory.place.path).resolve()):
+            raise LogDirError(f"{target}: lies in SRC, {directory.place}; choose another DST")
     if into_existing or not path.is_dir():
         return
     listed = read_directory(Location(LOCAL, str(path)), lambda _: False)

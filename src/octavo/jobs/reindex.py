@@ -19,6 +19,7 @@ from octavo.config import Given
 from octavo.format.indexes import offset_index, time_index
 from octavo.format.names import TEMPORARY_SUFFIX, FileKind, SegmentFile, TopicPartition
 from octavo.scanner.places.directory import Directory
+from octavo.storage.files.overlay import OverlayFileSystem
 from octavo.storage.segment.build_index import IndexLimits, build_indexes
 from octavo.storage.topics.topic_configs import TopicConfigs
 from octavo.system.filesystem import FileSystem, LocalFileSystem
@@ -69,7 +70,8 @@ def plan(directory: Directory, configs: Mapping[str, Given], *, write: bool) -> 
 
 def run(task: ReindexTask, filesystem: FileSystem | None = None) -> ReindexResult:
     """Build the indexes of a segment, and write those that differ to temporary files next to the old ones."""
-    filesystem = filesystem or LocalFileSystem()
+    # An overlay opens files for reading only, which is all that a dry run may need.
+    filesystem = filesystem or (LocalFileSystem() if task.write else OverlayFileSystem(task.folder))
     built = build_indexes(filesystem, task.path(FileKind.LOG), task.base_offset, task.limits)
     changed = []
     for kind, content in ((FileKind.OFFSET_INDEX, built.offset_index), (FileKind.TIME_INDEX, built.time_index)):

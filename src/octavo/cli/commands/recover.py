@@ -43,8 +43,8 @@ def command(logdirs: tuple[str, ...], check_all: bool, dry_run: bool, as_json: b
 
     Recovery keeps nothing that follows a damaged batch, but `octavo copy LOGDIR NEW` does: run --dry-run first.
 
-    A partition that cannot be loaded is left as it is and reported on stderr; the others are recovered, and the exit
-    code is 1.
+    A partition that cannot be loaded keeps its records and is reported on stderr; the others are recovered, and the
+    exit code is 1.
     """
     for url in [place for place in logdirs if dry_run and local_path(place) is None]:
         problem = "a dry run needs local files; to see what is damaged at a URL, use `octavo verify URL`"

@@ -50,9 +50,9 @@ class ProducerIdentity:
         """Begin a new epoch, in which sequences start at 0 again; if there are no more epochs, take a new id."""
         if self._ids is None:
             return
-        producer_id, epoch = self.current
         with self._lock:
-            more = epoch < MAX_PRODUCER_EPOCH - 1
+            producer_id, epoch = self._current
+            more = producer_id != NO_PRODUCER_ID and epoch < MAX_PRODUCER_EPOCH - 1
             self._current = (producer_id, epoch + 1) if more else (self._ids.allocate(), 0)
 
     def become(self, producer_id: int, epoch: int) -> None:

@@ -31,7 +31,7 @@ from octavo.scanner.places.files import PartitionFiles, from_entries, snapshot_p
 
 _SUFFIXES = tuple(f"{kind}{transient}" for kind in FileKind for transient in Transient)
 _WHY_NOT_CURRENT = {
-    FolderState.DELETE: "the folder will be deleted soon",
+    FolderState.DELETE: "the folder is marked for deletion",
     FolderState.STRAY: "the folder is unknown to its cluster",
 }
 _METADATA_TOPIC_ID = kafka_uuid.to_text(kafka_uuid.METADATA_TOPIC_ID)
@@ -119,7 +119,7 @@ class _FolderCheck:
         path, file, snapshot = self._files.location.child(name), SegmentFile.parse(name), KRaftSnapshot.parse(name)
         is_to_be_deleted = file is not None and file.transient is Transient.DELETED
         if is_to_be_deleted or (snapshot is not None and snapshot.deleted):
-            self.findings.add(path, None, FindingKind.ON_ITS_WAY_OUT, "the file will be deleted soon", Severity.INFO)
+            self.findings.add(path, None, FindingKind.ON_ITS_WAY_OUT, "the file is marked for deletion", Severity.INFO)
         elif file is not None and not file.transient:
             self._alone.append(name)
         elif snapshot is not None and not snapshot.partial:
@@ -142,7 +142,7 @@ class _FolderCheck:
             elif name in listed.others:
                 base_offset = int(name.partition(".")[0])
                 is_to_be_deleted = SegmentFile(base_offset, FileKind.LOG, Transient.DELETED).name in listed.others
-                detail = f"the log file of its segment {'will be deleted soon' if is_to_be_deleted else 'is missing'}"
+                detail = f"the log file of its segment {'is marked for deletion' if is_to_be_deleted else 'is missing'}"
                 severity = Severity.INFO if is_to_be_deleted else Severity.PROBLEM
                 self.findings.add(path, None, FindingKind.MISSING_FILE, detail, severity)
 

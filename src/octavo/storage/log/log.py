@@ -47,7 +47,7 @@ class Log(ABC):
 
     A failing disk makes the log unusable: `on_failure` is called, and later calls raise KafkaStorageError. Anything
     else that interrupts a change (Ctrl-C, too many open files) leaves the log uncertain, since memory and disk may
-    differ: it is loaded again before its next use under the lock.
+    differ: it is loaded again before its next change or flush.
     """
 
     def __init__(
