@@ -55,10 +55,11 @@ def test_a_cordoned_directory_is_known_however_it_is_written(tmp_path: Path, mon
             ["one", "two"], configs={"cordoned.log.dirs": written}, environment=World().environment
         ) as logs:
             logs.create_topic(f"t{number}", 2)
-            assert {str(log.folder.parent) for name, log in logs.logs.items() if name.topic == f"t{number}"} == {"two"}
+            folders = {log.folder.parent for name, log in logs.logs.items() if name.topic == f"t{number}"}
+            assert folders == {tmp_path / "two"}
     with LogManager(["one", "two"], configs={"cordoned.log.dirs": "*"}, environment=World().environment) as logs:
         logs.create_topic("all", 1)  # if all are cordoned, the config is ignored
-        assert str(logs.log("all", 0).folder.parent) == "one"
+        assert logs.log("all", 0).folder.parent == tmp_path / "one"
 
 
 def test_topics_have_partitions_and_configs_that_change_live(tmp_path: Path) -> None:  # T2
@@ -245,3 +246,19 @@ def test_a_partition_that_a_crash_left_without_its_id_gets_it(tmp_path: Path) ->
     with opened(tmp_path) as logs:
         assert [logs.log("t", partition).topic_id for partition in (0, 1)] == [topic_id, topic_id]
     assert "partition.metadata" in names(tmp_path / "t-1")
+
+
+def test_a_program_may_change_its_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with LogManager("logs") as logs:
+        logs.create_topic("t", 1)
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        logs.create_topic("u", 1)
+        logs.log("t", 0).append_as_leader(batch(0), leader_epoch=0)
+        logs.roll("t")
+    assert not list((tmp_path / "elsewhere").iterdir())
+    monkeypatch.chdir(tmp_path / "here")
+    with LogManager("logs") as logs:
+        assert logs.log("t", 0).log_end_offset == 1 and sorted(logs.topics) == ["t", "u"]

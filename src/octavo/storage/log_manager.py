@@ -31,6 +31,7 @@ from octavo.storage.topics.broker_configs import BrokerConfigs
 from octavo.system.closing import Closing
 from octavo.system.forks import on_fork
 from octavo.system.scheduler import EndScheduler, ThreadScheduler
+from octavo.system.urls import UrlPath
 
 Shared = TypeVar("Shared")
 
@@ -75,6 +76,8 @@ class LogManager(Closing):
         on_loss: OnLoss | None = None,
     ) -> None:
         places, selection = as_paths(paths), Selection(only)
+        if background:  # for as long as that runs, the program may change its working directory
+            places = [place if isinstance(place, UrlPath) else place.absolute() for place in places]
         self._dynamic = DynamicConfigs(places, configs or {}, topic_configs or {}, CleanerManager.check)
         self._configs = self._dynamic.topics
         self.upkeep = upkeep
