@@ -13,6 +13,7 @@ from octavo.errors import (
     CorruptionError,
     CorruptRecordError,
     IllegalStateError,
+    KafkaStorageError,
     NoOffsetForPartitionError,
     OffsetOutOfRangeError,
     UnknownTopicOrPartitionError,
@@ -448,3 +449,22 @@ def test_what_is_refused(store: Store) -> None:
 def test_configs_that_are_refused(store: Store, configs: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(words)):
         store.logs.consumer(configs=configs)
+
+
+def test_a_closed_consumer_commits_nothing_and_a_closed_log_dir_has_no_clients(store: Store) -> None:
+    store.logs.create_topic("t", 1)
+    fill(store, b"1", b"2")
+    consumer = store.logs.consumer("t", group="g")
+    consumer.poll()
+    consumer.close()
+    for use in (lambda: consumer.commit({T0: 1}), consumer.commit, lambda: consumer.subscribe("t"), consumer.poll):
+        with pytest.raises(IllegalStateError, match="the consumer is closed"):
+            use()
+    with pytest.raises(TypeError, match="expected names; for configs use configs="):
+        store.logs.consumer({"group.id": "g"})
+    with store.logs.consumer(group="g") as reader:
+        assert reader.committed(T0) == OffsetAndMetadata(2)
+    store.logs.close()
+    for create in (store.logs.producer, store.logs.consumer):
+        with pytest.raises(KafkaStorageError, match=r"cannot create a .*: .* is closed"):
+            create()

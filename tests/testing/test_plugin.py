@@ -130,10 +130,15 @@ def test_a_misspelt_argument_of_the_marker_is_refused(pytester: pytest.Pytester)
         @pytest.mark.kafka(config={"num.partitions": 5})
         def test_marked(kafka):
             pass
+
+        @pytest.mark.kafka({"num.partitions": 5})
+        def test_marked_without_a_name(kafka):
+            pass
         """,
     )
-    result.assert_outcomes(errors=1)
+    result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines(["*@pytest.mark.kafka has no argument 'config'; it has start_from and configs"])
+    result.stdout.fnmatch_lines(["*@pytest.mark.kafka got {'num.partitions': 5}; name its arguments: *"])
 
 
 def test_a_failed_test_without_requests_says_so(pytester: pytest.Pytester) -> None:

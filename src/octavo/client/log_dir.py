@@ -20,7 +20,7 @@ from octavo.coordinator.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STA
 from octavo.coordinator.transactions.coordinator import TransactionCoordinator
 from octavo.coordinator.transactions.producer_ids import ProducerIds
 from octavo.coordinator.transactions.session import Session
-from octavo.errors import IllegalStateError
+from octavo.errors import IllegalStateError, KafkaStorageError
 from octavo.storage.directory.open_logs import OpenLogs
 from octavo.storage.log_manager import LogManager
 from octavo.system.forks import FORKED
@@ -134,6 +134,8 @@ class LogDir(LogManager):
         `configs` has Kafka's names; the same configs can be given by keyword, with underscores for dots. Deserializers
         turn the bytes of keys and values into the objects that records then have; null stays None.
         """
+        if isinstance(topics, Mapping):
+            raise TypeError("topics are a mapping, expected names; for configs use configs=")
         config = ConsumerConfig.of(configs, **{"group_id": group, **named})
         self._check_own("consumer")
         self._complete_transactions()
@@ -233,6 +235,8 @@ class LogDir(LogManager):
     def _check_own(self, what: str) -> None:
         if self._is_disowned:
             raise IllegalStateError(f"cannot create a {what}: {FORKED}")
+        if self._open.is_closed:
+            raise KafkaStorageError(f"cannot create a {what}: {some(self.paths)} is closed")
 
     def _complete_transactions(self) -> None:
         """Finish the transactions that a crash or an error interrupted, before anybody reads or writes."""

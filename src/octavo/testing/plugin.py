@@ -46,6 +46,8 @@ def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
     marker = request.node.get_closest_marker("kafka")
     given = {} if marker is None else marker.kwargs
+    if marker is not None and marker.args:
+        raise TypeError(f"@pytest.mark.kafka got {marker.args[0]!r}; name its arguments: start_from= and configs=")
     unknown = given.keys() - {"start_from", "configs"}
     if unknown:
         raise TypeError(f"@pytest.mark.kafka has no argument {min(unknown)!r}; it has start_from and configs")

@@ -302,6 +302,7 @@ class Consumer(Closing):
         self.is_closed = True
         self.wakeup()
         self.unsubscribe()
+        self._refusal = "the consumer is closed"
 
     def disown(self) -> None:
         """In a forked child: refuse every use."""
