@@ -76,7 +76,8 @@ def test_a_table_has_options_of_the_source_and_of_the_sink() -> None:
         "subscrbe": "u",
     }
     created = {**given, "provider": "octavo", **{f"option.{name}": text for name, text in given.items()}}
-    schema = table_schema(StructType([StructField("value", BinaryType())]), created)
+    names = ("value", "key", "topic", "partition", "offset", "timestamp", "timestampType")
+    schema = table_schema(StructType([StructField(name, BinaryType()) for name in names]), created)
     source = OctavoDataSource({"columns": "value"})
     assert source._options(schema, "source") == {
         "path": "/out",
@@ -104,3 +105,28 @@ def test_a_table_with_columns_says_how_to_create_it(sql: SparkSession, tmp_path:
     with pytest.raises(AnalysisException, match="create the table without a list of columns"):
         sql.sql("SELECT * FROM c").collect()
     sql.sql("DROP TABLE c")
+
+
+def test_rows_of_a_table_do_not_go_back_into_it(sql: SparkSession, tmp_path: Path) -> None:
+    import octavo
+
+    sql.sql(f"CREATE TABLE src USING octavo OPTIONS (topic 'src') LOCATION '{tmp_path}/src'")
+    sql.sql("INSERT INTO src (key, value) SELECT CAST('k' AS BINARY), CAST('v' AS BINARY)")
+    create = f"CREATE TABLE c USING octavo OPTIONS (topic 'c') LOCATION '{tmp_path}/c' AS SELECT"
+    for columns, sentence in (("*", "rows with offsets"), ("key, value", "AS SELECT cannot be used")):
+        with pytest.raises(Exception, match=sentence):
+            sql.sql(f"{create} {columns} FROM src")
+        sql.sql("DROP TABLE IF EXISTS c")
+    rows = sql.table("src").select("key", "value")
+    with pytest.raises(Exception, match="no log directory"):
+        rows.write.format("octavo").mode("append").save()
+    with pytest.raises(Exception, match="topic option required"):
+        rows.write.format("octavo").mode("append").save(f"{tmp_path}/other")
+    rows.selectExpr("key", "value", "'zzz' AS topic").write.format("octavo").mode("append").save(f"{tmp_path}/other")
+    sql.sql(f"CREATE TABLE dst USING octavo OPTIONS (topic 'dst') LOCATION '{tmp_path}/dst'")
+    sql.sql("INSERT INTO dst (key, value) SELECT key, value FROM src")
+    found = {place: octavo.scan(tmp_path / place).count() for place in ("src", "other", "dst")}
+    assert found == {"src": 1, "other": 1, "dst": 1}
+    assert (tmp_path / "other" / "zzz-0").is_dir()
+    for name in ("src", "dst"):
+        sql.sql(f"DROP TABLE {name}")

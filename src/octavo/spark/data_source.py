@@ -60,7 +60,7 @@ class OctavoDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from octavo.spark.sink.sink import batch_writer
 
-        return batch_writer(self._options(schema, "sink"), schema, overwrite)
+        return batch_writer(self._options(schema, "sink"), schema, overwrite, inserts=self._inserts(schema))
 
     @short_errors
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
@@ -73,6 +73,8 @@ class OctavoDataSource(DataSource):
         from octavo.spark.query.table import options_of_table
 
         of_table = options_of_table(schema)
+        if of_table and side == "sink" and not self._inserts(schema):
+            of_table = {}
         if of_table:
             from octavo.spark.query.options import SOURCE_OPTIONS, without_others
             from octavo.spark.sink.options import SINK_OPTIONS  # takes long to load
@@ -80,6 +82,11 @@ class OctavoDataSource(DataSource):
             sides = (SOURCE_OPTIONS, SINK_OPTIONS) if side == "source" else (SINK_OPTIONS, SOURCE_OPTIONS)
             of_table = without_others(of_table, *sides)
         return {**of_table, **self.options}
+
+    def _inserts(self, schema: StructType) -> bool:
+        from octavo.spark.query.table import may_be_insert
+
+        return may_be_insert(schema, self.options)
 
 
 def register(spark: SparkSession) -> None:

@@ -120,7 +120,7 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
         raise ConfigError(
             "no log directory: pass one to load(), save() or start(), or a JSON list of them as option 'paths'; in SQL,"
             " create the table without a list of columns (CREATE TABLE … USING octavo OPTIONS (…) LOCATION '…'), and"
-            " name the columns of an INSERT"
+            " name the columns of an INSERT; CREATE TABLE … AS SELECT cannot be used"
         )
     return tuple(dict.fromkeys(map(_absolute, given)))
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 _OPTIONS = "octavo.options"
+_COLUMNS = {"key", "value", "topic", "partition", "offset", "timestamp", "timestampType"}
 _OPTION = "option."  # Spark repeats the options of a table under this prefix, among the table's properties
 
 
@@ -32,3 +33,14 @@ def options_of_table(schema: StructType) -> dict[str, str]:
     """The options of the table that a query reads or writes, for the source and for the sink; empty without a table."""
     of_table = [field.metadata[_OPTIONS] for field in schema.fields if _OPTIONS in (field.metadata or {})]
     return of_table[0] if of_table else {}
+
+
+def may_be_insert(schema: StructType, own: Mapping[str, str]) -> bool:
+    """Whether rows may be inserted into the table whose options the schema carries.
+
+    Rows that were read from a table carry that table's options too, wherever they are written. Such a query has a place
+    of its own, or lacks some columns, or its rows have offsets, which the sink refuses; an INSERT that names its
+    columns has all of them, and no offsets.
+    """
+    has_place = any(name.lower() in ("path", "paths") for name in own)
+    return not has_place and bool(options_of_table(schema)) and set(schema.names) >= _COLUMNS

@@ -27,11 +27,15 @@ Messages = Sequence[WriterCommitMessage | None]
 
 
 # Imports are local, because planning, writing and committing run in different processes.
-def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-    """The writer of a batch query; it can only append."""
+def batch_writer(
+    options: Mapping[str, str], schema: StructType, overwrite: bool, *, inserts: bool = False
+) -> DataSourceArrowWriter:
+    """The writer of a batch query; it can only append. `inserts` says that the directory is a table's."""
     if overwrite:
         raise ConfigError("Save mode Overwrite not allowed for Kafka, expected mode('append').")
-    return OctavoBatchWriter(options, schema)
+    writer = OctavoBatchWriter(options, schema)
+    writer.inserts = inserts
+    return writer
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
@@ -44,6 +48,7 @@ class _Staging:
     """What the writers of batch and streaming queries have in common."""
 
     is_stream: ClassVar[bool]
+    inserts = False  # into a table
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         from octavo.spark.sink.parsing import parse_options
@@ -56,7 +61,7 @@ class _Staging:
 
     @short_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return stage_rows(iterator, self.columns, self.sink, self.writer)
+        return stage_rows(without_offsets(iterator) if self.inserts else iterator, self.columns, self.sink, self.writer)
 
     @short_errors
     def commit(self, messages: Messages, batchId: int | None = None) -> None:
@@ -79,6 +84,20 @@ class OctavoStreamWriter(_Staging, DataSourceStreamArrowWriter):
     """Appends each micro-batch once. Spark creates one writer to plan a micro-batch and another to commit it."""
 
     is_stream = True
+
+
+def without_offsets(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches; raises for rows that were read from a log.
+
+    They would go to the table that they come from: in CREATE TABLE … AS SELECT, for example.
+    """
+    for batch in batches:
+        if batch.column("offset").null_count < batch.num_rows:
+            raise ConfigError(
+                "rows with offsets: Spark does not say which table they are for; name the columns, as in"
+                " INSERT INTO t (key, value) SELECT key, value FROM s, instead of CREATE TABLE … AS SELECT"
+            )
+        yield batch
 
 
 def staged_parts(messages: Messages) -> list[StagedPart]:
