@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from octavo.errors import NoLogDirError
+from octavo.errors import NoLogDirError, first_of
 from octavo.format.names import (
     BOOTSTRAP_CHECKPOINT,
     CLEAN_SHUTDOWN,
@@ -37,8 +37,7 @@ def check_log_dir(directory: Directory) -> None:
         return
     below = list(_log_dirs_below(directory.place))
     if below:
-        shown = [*below[:_MOST_NAMES], f"{len(below) - _MOST_NAMES} more"] if len(below) > _MOST_NAMES else below
-        found = f"log director{'y' if len(below) == 1 else 'ies'} below it: {', '.join(shown)}"
+        found = f"log director{'y' if len(below) == 1 else 'ies'} below it: {first_of(below, _MOST_NAMES)}"
     else:
         found = "a log directory has folders such as orders-0, for partition 0 of topic orders"
     raise NoLogDirError(f"{directory.place}: no partitions here; {found}")
